@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "mesh/box_planes.h"
-
 /* ---- Ranges of regions ---- */
 
 /* The index of the grid's plane at `point`, or of the box's side if `point` is outside. */

@@ -53,16 +53,8 @@ static void deform_kershaw(double epsilon, sp_step step, double p[3]) {
 }
 
 void sp_box_deform(const sp_box *box, double point[3]) {
-  switch (box->map) {
-  case SP_MAP_NONE:
-    break;
-  case SP_MAP_SINE:
-    deform_sine(point);
-    break;
-  case SP_MAP_KERSHAW:
-    deform_kershaw(box->epsilon, box->step, point);
-    break;
-  }
+  if (box->map == SP_MAP_SINE) deform_sine(point);
+  if (box->map == SP_MAP_KERSHAW) deform_kershaw(box->epsilon, box->step, point);
 }
 
 static sp_gid vertex_number(const sp_box *box, const int ijk[3]) {
@@ -85,49 +77,6 @@ static void find_point(const sp_box *box, const int index[3], double point[3]) {
 
 /* ---- Elements ---- */
 
-/* The vertices of a brick in two neighbouring planes of the third direction, [2][ny][nx][3], so
- * that each is computed only once. */
-typedef struct planes {
-  const sp_box *box;
-  const sp_brick *brick;
-  int nx, ny;
-  double *points;
-} planes;
-
-/* The point of vertex (i, j) in the lower plane or the upper one. */
-static double *vertex_of(const planes *p, int upper, int i, int j) {
-  const size_t column = (size_t)(i - p->brick->first[0]), row = (size_t)(j - p->brick->first[1]);
-  return &p->points[(((size_t)upper * (size_t)p->ny + row) * (size_t)p->nx + column) * 3];
-}
-
-/* Fill the upper plane. */
-static void fill_plane(const planes *p, int k) {
-  for (int j = p->brick->first[1]; j <= p->brick->last[1]; j++)
-    for (int i = p->brick->first[0]; i <= p->brick->last[0]; i++)
-      find_point(p->box, (const int[3]){i, j, k}, vertex_of(p, 1, i, j));
-}
-
-/* Make the upper plane the lower one. */
-static void shift_planes(const planes *p) {
-  const size_t size = (size_t)p->nx * (size_t)p->ny * 3;
-  memcpy(p->points, p->points + size, size * sizeof *p->points);
-}
-
-static void fill_element(const planes *p, const sp_blocks *blocks, const int ijk[3],
-                         sp_hexes *hexes, sp_lid e) {
-  const sp_box *box = p->box;
-  for (int c = 0; c < SP_CORNERS; c++) {
-    const int corner[3] = {ijk[0] + (c & 1), ijk[1] + (c >> 1 & 1), ijk[2] + (c >> 2 & 1)};
-    hexes->vertices[e][c] = vertex_number(box, corner);
-    memcpy(&hexes->lattice[((size_t)e * SP_CORNERS + (size_t)c) * 3],
-           vertex_of(p, c >> 2, corner[0], corner[1]), 3 * sizeof(double));
-  }
-  for (int f = 0; f < SP_FACES; f++) hexes->surfaces[e][f] = sp_blocks_surface(blocks, ijk, f);
-  hexes->volumes[e] = sp_blocks_volume(blocks, ijk);
-  hexes->tags[e] =
-      1 + ijk[0] + (sp_gid)box->elements[0] * (ijk[1] + (sp_gid)box->elements[1] * (sp_gid)ijk[2]);
-}
-
 /* Shared by the loop over the layers of a brick. */
 typedef struct filling {
   const sp_box *box;
@@ -140,27 +89,58 @@ static size_t brick_extent(const sp_brick *brick, int d) {
   return (size_t)(brick->last[d] - brick->first[d]);
 }
 
-/* Layers begin ... end - 1 of the third direction; `points`: two planes of vertices. */
+/* Vertices of a plane of the third direction. */
+static size_t plane_size(const sp_brick *brick) {
+  return (brick_extent(brick, 0) + 1) * (brick_extent(brick, 1) + 1);
+}
+
+/* The place of vertex (i, j) in a plane [ny][nx][3] of a brick. */
+static double *vertex_of(const sp_brick *brick, double *plane, int i, int j) {
+  const size_t column = (size_t)(i - brick->first[0]), row = (size_t)(j - brick->first[1]);
+  return &plane[3 * (row * (brick_extent(brick, 0) + 1) + column)];
+}
+
+static void fill_plane(const filling *f, int k, double *plane) {
+  for (int j = f->brick->first[1]; j <= f->brick->last[1]; j++)
+    for (int i = f->brick->first[0]; i <= f->brick->last[0]; i++)
+      find_point(f->box, (const int[3]){i, j, k}, vertex_of(f->brick, plane, i, j));
+}
+
+/* `planes`: the vertices below and above the element. */
+static void fill_element(const filling *f, const int ijk[3], double *const planes[2], sp_lid e) {
+  const sp_box *box = f->box;
+  sp_hexes *hexes = f->hexes;
+  for (int c = 0; c < SP_CORNERS; c++) {
+    const int corner[3] = {ijk[0] + (c & 1), ijk[1] + (c >> 1 & 1), ijk[2] + (c >> 2 & 1)};
+    hexes->vertices[e][c] = vertex_number(box, corner);
+    memcpy(&hexes->lattice[((size_t)e * SP_CORNERS + (size_t)c) * 3],
+           vertex_of(f->brick, planes[c >> 2], corner[0], corner[1]), 3 * sizeof(double));
+  }
+  for (int q = 0; q < SP_FACES; q++) hexes->surfaces[e][q] = sp_blocks_surface(f->blocks, ijk, q);
+  hexes->volumes[e] = sp_blocks_volume(f->blocks, ijk);
+  hexes->tags[e] =
+      1 + ijk[0] + (sp_gid)box->elements[0] * (ijk[1] + (sp_gid)box->elements[1] * (sp_gid)ijk[2]);
+}
+
+/* Layers begin ... end - 1 of the third direction. `points`: two planes of vertices, so that each
+ * vertex is computed only once. */
 static sp_status fill_layers(void *filling_, void *points, size_t begin, size_t end) {
   const filling *f = filling_;
   const sp_brick *brick = f->brick;
-  const planes p = {.box = f->box,
-                    .brick = brick,
-                    .nx = (int)brick_extent(brick, 0) + 1,
-                    .ny = (int)brick_extent(brick, 1) + 1,
-                    .points = points};
+  const size_t size = 3 * plane_size(brick);
+  double *const planes[2] = {points, (double *)points + size};
   const int first = brick->first[2] + (int)begin, last = brick->first[2] + (int)end;
   sp_brick before = *brick;
   before.last[2] = first;
   sp_lid e = (sp_lid)sp_blocks_elements(f->blocks, &before);
-  fill_plane(&p, first);
+  fill_plane(f, first, planes[1]);
   for (int k = first; k < last; k++) {
-    shift_planes(&p);
-    fill_plane(&p, k + 1);
+    memcpy(planes[0], planes[1], size * sizeof(double));
+    fill_plane(f, k + 1, planes[1]);
     for (int j = brick->first[1]; j < brick->last[1]; j++)
       for (int i = brick->first[0]; i < brick->last[0]; i++) {
         const int ijk[3] = {i, j, k};
-        if (sp_blocks_volume(f->blocks, ijk) >= 0) fill_element(&p, f->blocks, ijk, f->hexes, e++);
+        if (sp_blocks_volume(f->blocks, ijk) >= 0) fill_element(f, ijk, planes, e++);
       }
   }
   return SP_OK;
@@ -174,9 +154,7 @@ static sp_status fill_elements(const sp_box *box, const sp_blocks *blocks, const
   return sp_loop_run(&(sp_loop){.what = "planes of vertices",
                                 .count = brick_extent(brick, 2),
                                 .chunk = 8,
-                                .workspace_bytes = (brick_extent(brick, 0) + 1) *
-                                                   (brick_extent(brick, 1) + 1) * 6 *
-                                                   sizeof(double),
+                                .workspace_bytes = plane_size(brick) * 6 * sizeof(double),
                                 .context = &f,
                                 .compute = fill_layers});
 }

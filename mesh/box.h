@@ -1,8 +1,7 @@
 /* Structured boxes. Each rank generates only its own brick. The groups of surfaces are
  *
  *     xmin xmax ymin ymax zmin zmax    numbers 1 to 6: the sides of the box
- *     NAME.xmin ... NAME.zmax          numbers 6 r + 1 to 6 r + 6: the sides of region r = 1, 2
- * ..., exterior or between elements, where it has the elements
+ *     NAME.xmin ... NAME.zmax          numbers 6 r + 1 to 6 r + 6: the sides of region r = 1, 2 ...
  *
  * A side without faces has no group. The volume groups are the regions that are not empty, with
  * numbers 1, 2 ... in the order of all regions. No surface has both exterior faces and others. */
@@ -71,3 +70,23 @@ sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
  * epsilon = 1 is the identity; a smaller epsilon gives larger aspect ratios. Boxes with elements[0]
  * divisible by 6 and the other two by 2 resolve the layers. Local. */
 void sp_box_deform(const sp_box *box, double point[3]);
+
+/* ---- box_planes.c: the planes between the elements of an undeformed box ---- */
+
+/* How the elements of a box follow its regions. */
+typedef struct sp_box_sizes {
+  double largest;  /* of an element, > 0 */
+  double smallest; /* with grading: no element is divided if its halves are smaller */
+  int grading;     /* 1: neighbours differ at most by a factor of 2 */
+} sp_box_sizes;
+
+/* Fill elements and planes, which the caller frees. The sides of the box and of its regions are
+ * planes (closer than 1e-9 of the box they are one). Each interval between them has the fewest
+ * equal elements; then, with grading, elements larger than twice a neighbour are halved. Errors:
+ * SP_ERR_INPUT for too many elements, with `where`; SP_ERR_SYSTEM. Local. */
+sp_status sp_box_divide(const char *where, const sp_box_sizes *sizes, sp_box *box);
+
+/* The undeformed grid: coordinate d of a plane; and the index of a point, between integers between
+ * planes. Local. */
+double sp_box_plane(const sp_box *box, int d, int index);
+double sp_box_index(const sp_box *box, int d, double point);

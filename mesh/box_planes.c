@@ -1,4 +1,4 @@
-#include "mesh/box_planes.h"
+#include "mesh/box.h"
 
 #include <math.h>
 #include <stdlib.h>

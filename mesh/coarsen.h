@@ -6,8 +6,7 @@
  * hexes->children[parent][c], and -1 in octants of side 1 along directions in which it has only one
  * child.
  *
- * A parent's edge is divided at a vertex of its children: in the middle, but in a box with odd
- * numbers of elements a parent at the end may have unequal children.
+ * In a box with odd numbers of elements a parent at the end may have unequal children.
  *
  * A box is coarsened in the directions in which all elements are strongly coupled, because a
  * smoother leaves smooth errors only there. With G = J^-1 J^-T at an element's centre, d is strong
@@ -16,9 +15,9 @@
 
 #include "mesh/mesh.h"
 
-/* out = the next coarser mesh; NULL if there is no good one. That is so if the mesh is not refined,
- * no direction of a box is strong in all elements, elements are skew, ranks divide the children of
- * a parent, or a parent would be inverted. Vertices keep their numbers, and the coarse mesh is
+/* out = the next coarser mesh; NULL if the mesh is not refined, no direction of a box is strong in
+ * all elements, elements are skew, ranks divide the children of a parent, or a parent would be
+ * inverted. Vertices keep their numbers, and the coarse mesh is
  * periodic if `fine` is. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out);
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/surfaces.h"
-
 static const double wanted_ratio = 2, kept_share = 0.5, contact_ratio = 1e7;
 
 /* An element that needs a column. */

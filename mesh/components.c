@@ -13,6 +13,11 @@ typedef struct search {
   const sp_topology *topology;
   int slot, slots;   /* of the vertices or faces that connect elements; called vertices here */
   sp_lid begin, end; /* their entities */
+  /* A union-find forest of vertices: parent[v] <= v, and a root is its own parent. Threads join
+   * trees concurrently (Anderson and Woll, STOC 1991). In the end each tree is a component, its
+   * root the least vertex, in any order of joins. */
+  sp_lid *parent;    /* [vertices] */
+  sp_lid *number;    /* [vertices], the component of a root */
   sp_lid *of_entity; /* [vertices], the local component of each */
   sp_gid local;      /* local components */
   sp_gid first;      /* name of the first of them */
@@ -21,16 +26,6 @@ typedef struct search {
   sp_gid (*pairs)[2]; /* components that meet in a vertex, smaller name first */
   size_t pair_count;
 } search;
-
-/* A union-find forest of vertices: parent[v] <= v, and a root is its own parent. Threads join trees
- * concurrently (Anderson and Woll, STOC 1991). In the end each tree is a component, its root the
- * least vertex, in any order of joins. */
-typedef struct forest {
-  const search *search;
-  sp_lid *parent;
-  const sp_lid *number; /* [vertices], of roots: the component */
-  sp_lid *of_entity;    /* [vertices], out */
-} forest;
 
 static sp_lid parent_of(const sp_lid *parent, sp_lid v) {
   return __atomic_load_n(&parent[v], __ATOMIC_RELAXED);
@@ -62,40 +57,37 @@ static void join_trees(sp_lid *parent, sp_lid a, sp_lid b) {
   }
 }
 
-static void plant_some(void *forest_, size_t begin, size_t end) {
-  const forest *f = forest_;
-  for (size_t v = begin; v < end; v++) f->parent[v] = (sp_lid)v;
+static void plant_some(void *search_, size_t begin, size_t end) {
+  const search *s = search_;
+  for (size_t v = begin; v < end; v++) s->parent[v] = (sp_lid)v;
 }
 
-static void join_some(void *forest_, size_t begin, size_t end) {
-  const forest *f = forest_;
-  const search *s = f->search;
+static void join_some(void *search_, size_t begin, size_t end) {
+  const search *s = search_;
   for (size_t e = begin; e < end; e++) {
     const sp_lid *slots = &s->topology->slots[e][s->slot];
     for (int c = 1; c < s->slots; c++)
-      join_trees(f->parent, slots[0] - s->begin, slots[c] - s->begin);
+      join_trees(s->parent, slots[0] - s->begin, slots[c] - s->begin);
   }
 }
 
-static void name_some(void *forest_, size_t begin, size_t end) {
-  const forest *f = forest_;
-  for (size_t v = begin; v < end; v++) f->of_entity[v] = f->number[find_root(f->parent, (sp_lid)v)];
+static void name_some(void *search_, size_t begin, size_t end) {
+  const search *s = search_;
+  for (size_t v = begin; v < end; v++) s->of_entity[v] = s->number[find_root(s->parent, (sp_lid)v)];
 }
 
 /* Join the vertices of each element, and number the components. */
 static sp_status find_local(search *s) {
   const sp_topology *topology = s->topology;
   const size_t vertices = (size_t)(s->end - s->begin);
-  SP_OWNED sp_lid *parent = NULL, *number = NULL;
-  SP_TRY(SP_ALLOCATE("components", SP_ARRAY(parent, vertices), SP_ARRAY(number, vertices),
+  SP_TRY(SP_ALLOCATE("components", SP_ARRAY(s->parent, vertices), SP_ARRAY(s->number, vertices),
                      SP_ARRAY(s->of_entity, vertices)));
-  forest f = {.search = s, .parent = parent, .number = number, .of_entity = s->of_entity};
-  SP_TRY(sp_loop_over("components", vertices, 1, &f, plant_some));
-  SP_TRY(sp_loop_over("components", (size_t)topology->elements, SP_CORNERS, &f, join_some));
+  SP_TRY(sp_loop_over("components", vertices, 1, s, plant_some));
+  SP_TRY(sp_loop_over("components", (size_t)topology->elements, SP_CORNERS, s, join_some));
   /* Vertices are in the order in which elements first touch them, and so are components. */
   for (size_t v = 0; v < vertices; v++)
-    if (parent[v] == (sp_lid)v) number[v] = (sp_lid)s->local++;
-  return sp_loop_over("components", vertices, 1, &f, name_some);
+    if (s->parent[v] == (sp_lid)v) s->number[v] = (sp_lid)s->local++;
+  return sp_loop_over("components", vertices, 1, s, name_some);
 }
 
 enum { COMPONENT = sizeof(sp_row_name) / 8, WORDS };
@@ -153,12 +145,9 @@ static sp_status find_pairs(MPI_Comm comm, search *s) {
 
 /* Gather the pairs of all ranks. */
 static sp_status gather_pairs(MPI_Comm comm, search *s) {
-  void *all;
-  SP_TRY(sp_gather_records(comm, s->pairs, s->pair_count, sizeof *s->pairs,
-                           "parts of the mesh that meet between ranks", &all, &s->pair_count));
-  free(s->pairs);
-  s->pairs = all;
-  return SP_OK;
+  SP_OWNED sp_gid(*mine)[2] = s->pairs;
+  return sp_gather_records(comm, mine, s->pair_count, sizeof *mine,
+                           "parts of the mesh that meet between ranks", &s->pairs, &s->pair_count);
 }
 
 /* Join the local components of all ranks, and number the results in the order of their least names;
@@ -208,7 +197,7 @@ sp_status sp_components_create(MPI_Comm comm, const sp_topology *topology, sp_co
   *out = NULL;
   sp_status status = sp_agree(comm, sp_allocate(1, sizeof **out, "components", out));
   if (!status) status = find_components(comm, &s, *out);
-  SP_FREE(s.of_entity, s.pairs);
+  SP_FREE(s.parent, s.number, s.of_entity, s.pairs);
   if (status) sp_components_destroy(out);
   return status;
 }

@@ -1,4 +1,4 @@
-#include "mesh/conformity.h"
+#include "mesh/mesh.h"
 
 #include <float.h>
 #include <math.h>

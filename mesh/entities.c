@@ -1,9 +1,14 @@
-#include "mesh/entities.h"
+#include "mesh/topology.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
+
+/* 0 for a vertex, 1 for an edge, 2 for a face. */
+static int kind_of_slot(int slot) {
+  return slot < SP_EDGE_SLOT ? 0 : slot < SP_FACE_SLOT ? 1 : 2;
+}
 
 /* ---- Edges and faces ---- */
 
@@ -13,11 +18,8 @@ typedef struct search {
   const sp_hexes *hexes;
   sp_topology *topology;
   sp_lid *start, *incidences;
-  sp_lid most;         /* incidences of one vertex */
-  bool alone;          /* there is one thread */
-  size_t chunk;        /* of elements */
-  sp_lid (*counts)[2]; /* [chunks + 1], edges and faces that elements of earlier chunks touch */
-  sp_gid totals[2];
+  sp_lid most; /* incidences of one vertex */
+  bool alone;  /* there is one thread */
 } search;
 
 /* Parts of a corner: its edges are 0 to 2 by direction, its faces 3 to 5. */
@@ -153,45 +155,21 @@ static sp_status compare_some(void *search_, void *list_, size_t begin, size_t e
   return SP_OK;
 }
 
-static sp_status count_some(void *search_, void *workspace, size_t begin, size_t end) {
+/* Number the edges and faces that elements touch first, both from 0. */
+static void touch_slots(void *search_, bool assign, sp_gid next[3], size_t begin, size_t end) {
   const search *s = search_;
-  sp_lid *counts = workspace;
-  counts[0] = counts[1] = 0;
-  for (size_t e = begin; e < end; e++)
-    for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS; slot++)
-      counts[slot >= SP_FACE_SLOT] += s->topology->slots[e][slot] == FIRST;
-  return SP_OK;
-}
-
-static void add_counts(void *search_, void *workspace, size_t begin, size_t end) {
-  (void)end;
-  search *s = search_;
-  const sp_lid *counts = workspace;
-  for (int kind = 0; kind < 2; kind++) {
-    s->counts[begin / s->chunk][kind] =
-        s->totals[kind] <= SP_LID_MAX ? (sp_lid)s->totals[kind] : SP_LID_MAX;
-    s->totals[kind] += counts[kind];
-  }
-}
-
-/* Number the edges and faces first touched by elements begin ... end - 1. */
-static void number_some(void *search_, size_t begin, size_t end) {
-  const search *s = search_;
-  sp_topology *topology = s->topology;
-  const sp_lid *counts = s->counts[begin / s->chunk];
-  sp_lid next[2] = {topology->start[1] + counts[0], topology->start[2] + counts[1]};
   for (size_t e = begin; e < end; e++)
     for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS; slot++) {
-      sp_lid *number = &topology->slots[e][slot];
+      sp_lid *number = &s->topology->slots[e][slot];
       if (*number != FIRST) continue;
-      *number = next[slot >= SP_FACE_SLOT]++;
-      topology->first[*number] = (sp_lid)e;
+      const sp_gid n = next[kind_of_slot(slot)]++;
+      if (assign) *number = (sp_lid)n;
     }
 }
 
-/* Give the other incidences the numbers of the first ones. */
-static sp_status resolve_some(void *search_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
+/* Let edges and faces follow the vertices, and give the other incidences the numbers of the first
+ * ones. */
+static void resolve_some(void *search_, size_t begin, size_t end) {
   const search *s = search_;
   sp_topology *topology = s->topology;
   for (size_t v = begin; v < end; v++) {
@@ -208,22 +186,19 @@ static sp_status resolve_some(void *search_, void *workspace, size_t begin, size
         if (*number < 0) {
           const sp_lid code = -2 - *number, first = incidences[code / PARTS];
           *number = topology->slots[first / SP_CORNERS][slot_of(first % SP_CORNERS, code % PARTS)];
+        } else {
+          *number += topology->start[part >= FACE_PART ? 2 : 1];
+          topology->first[*number] = incidences[n] / SP_CORNERS;
         }
         topology->touching[*number]++;
       }
     }
   }
-  return SP_OK;
 }
 
-static sp_status run_over_vertices(search *s, size_t workspace_bytes, sp_loop_compute *compute) {
-  const size_t vertices = (size_t)s->topology->start[1];
-  return sp_loop_sum("edges and faces", vertices, 32, s, workspace_bytes, compute, NULL);
-}
-
-static sp_status allocate_entities(search *s) {
-  sp_topology *topology = s->topology;
-  const sp_gid edges = topology->start[1] + s->totals[0], all = edges + s->totals[1];
+/* `counts`: edges and faces. */
+static sp_status allocate_entities(const sp_gid counts[3], sp_topology *topology) {
+  const sp_gid edges = topology->start[1] + counts[1], all = edges + counts[2];
   if (all > SP_LID_MAX)
     return sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces on one rank: use more ranks");
   topology->start[2] = (sp_lid)edges;
@@ -232,22 +207,14 @@ static sp_status allocate_entities(search *s) {
 }
 
 static sp_status find_edges_and_faces(search *s) {
-  sp_topology *topology = s->topology;
-  const size_t elements = (size_t)topology->elements;
+  const size_t elements = (size_t)s->topology->elements, vertices = (size_t)s->topology->start[1];
+  sp_gid counts[3];
   SP_TRY(list_incidences(s));
-  SP_TRY(run_over_vertices(s, (size_t)s->most * PARTS * sizeof(known), compare_some));
-  s->chunk = sp_loop_chunk(elements, SP_SLOTS);
-  SP_TRY(sp_allocate(elements / s->chunk + 1, sizeof *s->counts, "entity counts", &s->counts));
-  SP_TRY(sp_loop_run(&(sp_loop){.what = "entity counts",
-                                .count = elements,
-                                .chunk = s->chunk,
-                                .workspace_bytes = 2 * sizeof(sp_lid),
-                                .context = s,
-                                .compute = count_some,
-                                .commit = add_counts}));
-  SP_TRY(allocate_entities(s));
-  SP_TRY(sp_loop_over("entities", elements, SP_SLOTS, s, number_some));
-  return run_over_vertices(s, 0, resolve_some);
+  SP_TRY(sp_loop_sum("edges and faces", vertices, 32, s, (size_t)s->most * PARTS * sizeof(known),
+                     compare_some, NULL));
+  SP_TRY(sp_number_touched(elements, touch_slots, s, counts));
+  SP_TRY(allocate_entities(counts, s->topology));
+  return sp_loop_over("edges and faces", vertices, 32, s, resolve_some);
 }
 
 sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology) {
@@ -261,7 +228,7 @@ sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology) {
                      &topology->slots));
   sp_status status = sp_vertices_number(hexes, topology->slots, &topology->start[1]);
   if (!status) status = find_edges_and_faces(&s);
-  SP_FREE(s.start, s.incidences, s.counts);
+  SP_FREE(s.start, s.incidences);
   return status;
 }
 
@@ -291,27 +258,20 @@ static sp_status permute_sharers(sp_topology *topology, const sp_lid *order) {
   return SP_OK;
 }
 
-static int kind_of_slot(int slot) {
-  return slot < SP_EDGE_SLOT ? 0 : slot < SP_FACE_SLOT ? 1 : 2;
-}
-
 /* Shared by the loops over elements. */
 typedef struct renumbering {
   sp_topology *topology;
-  size_t chunk;
-  sp_lid *first, *number;       /* [entities], first element, new number */
-  sp_lid *order;                /* [new entities], old number */
-  sp_lid (*counts)[3], next[3]; /* [chunks], the first number of a chunk by kind */
+  const sp_lid *start;    /* [4], new */
+  sp_lid *first, *number; /* [entities], first element, new number */
+  sp_lid *order;          /* [new entities], old number */
 } renumbering;
 
 /* Find the first element of each entity. */
-static sp_status find_first(void *renumbering_, void *none, size_t begin, size_t end) {
+static void find_first(void *renumbering_, size_t begin, size_t end) {
   const renumbering *r = renumbering_;
-  (void)none;
   for (size_t e = begin; e < end; e++)
     for (int slot = 0; slot < SP_SLOTS; slot++)
       sp_lower(&r->first[r->topology->slots[e][slot]], (sp_lid)e);
-  return SP_OK;
 }
 
 /* True if this is the first slot of the first element of an entity; contacts have some entities
@@ -324,78 +284,45 @@ static bool is_first(const renumbering *r, size_t e, int slot) {
   return before == slot;
 }
 
-static sp_status count_first(void *renumbering_, void *workspace, size_t begin, size_t end) {
+static void touch_entities(void *renumbering_, bool assign, sp_gid next[3], size_t begin,
+                           size_t end) {
   const renumbering *r = renumbering_;
-  sp_lid *counts = workspace;
-  memset(counts, 0, 3 * sizeof *counts);
-  for (size_t e = begin; e < end; e++)
-    for (int slot = 0; slot < SP_SLOTS; slot++) counts[kind_of_slot(slot)] += is_first(r, e, slot);
-  return SP_OK;
-}
-
-static void add_first(void *renumbering_, void *workspace, size_t begin, size_t end) {
-  renumbering *r = renumbering_;
-  const sp_lid *counts = workspace;
-  (void)end;
-  memcpy(r->counts[begin / r->chunk], r->next, sizeof r->next);
-  for (int kind = 0; kind < 3; kind++) r->next[kind] += counts[kind];
-}
-
-static sp_status number_first(void *renumbering_, void *none, size_t begin, size_t end) {
-  const renumbering *r = renumbering_;
-  sp_lid next[3];
-  (void)none;
-  memcpy(next, r->counts[begin / r->chunk], sizeof next);
   for (size_t e = begin; e < end; e++)
     for (int slot = 0; slot < SP_SLOTS; slot++) {
       if (!is_first(r, e, slot)) continue;
-      const sp_lid entity = r->topology->slots[e][slot], n = next[kind_of_slot(slot)]++;
+      const int kind = kind_of_slot(slot);
+      const sp_lid entity = r->topology->slots[e][slot], n = r->start[kind] + (sp_lid)next[kind]++;
+      if (!assign) continue;
       r->number[entity] = n;
       r->order[n] = entity;
     }
-  return SP_OK;
 }
 
-static sp_status number_slots(void *renumbering_, void *none, size_t begin, size_t end) {
+static void number_slots(void *renumbering_, size_t begin, size_t end) {
   const renumbering *r = renumbering_;
-  (void)none;
   for (size_t e = begin; e < end; e++)
     for (int slot = 0; slot < SP_SLOTS; slot++) {
       sp_lid *entity = &r->topology->slots[e][slot];
       *entity = r->number[*entity];
     }
-  return SP_OK;
-}
-
-static sp_status visit_elements(renumbering *r, sp_loop_compute *compute, sp_loop_commit *commit) {
-  return sp_loop_run(&(sp_loop){.what = "entity numbers",
-                                .count = (size_t)r->topology->elements,
-                                .chunk = r->chunk,
-                                .workspace_bytes = sizeof r->next,
-                                .context = r,
-                                .compute = compute,
-                                .commit = commit});
 }
 
 /* Number the entities in slots anew, in the order in which elements touch them. */
 static sp_status renumber_slots(renumbering *r) {
   const size_t elements = (size_t)r->topology->elements;
-  r->chunk = sp_loop_chunk(elements, SP_SLOTS);
-  SP_TRY(sp_allocate(elements / r->chunk + 1, sizeof *r->counts, "entity numbers", &r->counts));
+  sp_gid counts[3];
   sp_loop_set((size_t)r->topology->entities * sizeof *r->first, -1, r->first);
-  SP_TRY(visit_elements(r, find_first, NULL));
-  SP_TRY(visit_elements(r, count_first, add_first));
-  SP_TRY(visit_elements(r, number_first, NULL));
-  return visit_elements(r, number_slots, NULL);
+  SP_TRY(sp_loop_over("entity numbers", elements, SP_SLOTS, r, find_first));
+  SP_TRY(sp_number_touched(elements, touch_entities, r, counts));
+  return sp_loop_over("entity numbers", elements, SP_SLOTS, r, number_slots);
 }
 
 /* `counts`: entities of each kind in slots. */
 static sp_status renumber_entities(sp_topology *t, const sp_lid counts[3]) {
   const sp_lid start[4] = {0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]};
-  const size_t entities = (size_t)t->entities;
-  renumbering r = {.topology = t, .first = t->first, .next = {start[0], start[1], start[2]}};
+  renumbering r = {.topology = t, .start = start, .first = t->first};
   sp_status status =
-      SP_ALLOCATE("entity numbers", SP_ARRAY(r.number, entities), SP_ARRAY(r.order, start[3]));
+      SP_ALLOCATE("entity numbers", SP_ARRAY(r.number, t->entities), SP_ARRAY(r.order, start[3]));
   if (!status) status = renumber_slots(&r);
   if (!status) {
     memcpy(t->start, start, sizeof start);
@@ -404,12 +331,13 @@ static sp_status renumber_entities(sp_topology *t, const sp_lid counts[3]) {
   }
   if (!status) status = sp_permute_rows(&t->touching, sizeof *t->touching, start[3], r.order);
   if (!status && t->sharer_start) status = permute_sharers(t, r.order);
-  SP_FREE(r.number, r.order, r.counts);
+  SP_FREE(r.number, r.order);
   return status;
 }
 
-sp_status sp_entities_renumber(sp_topology *topology) {
+sp_status sp_topology_permute(sp_topology *topology, const sp_lid *order) {
   const sp_lid *start = topology->start;
+  SP_TRY(sp_permute_rows(&topology->slots, sizeof *topology->slots, topology->elements, order));
   return renumber_entities(topology,
                            (const sp_lid[]){start[1], start[2] - start[1], start[3] - start[2]});
 }
@@ -430,22 +358,17 @@ static int compare_images(const void *left, const void *right) {
 /* The entities that may have another representative, with its key. */
 static sp_status list_images(const sp_periodic *periodic, const sp_topology *topology, image **list,
                              size_t *count) {
-  for (int pass = 0; pass < 2; pass++) {
-    *count = 0;
-    for (sp_lid i = 0; i < topology->entities; i++) {
-      const int corners = i < topology->start[1] ? 1 : i < topology->start[2] ? 2 : 4;
-      sp_gid own[4], vertices[4];
-      sp_topology_key(topology, i, own);
-      if (!sp_periodic_image(periodic, corners, own, vertices)) continue;
-      if (pass) {
-        sp_entity_key(corners, vertices, (*list)[*count].key);
-        (*list)[*count].entity = i;
-      }
-      ++*count;
-    }
-    if (!pass) SP_TRY(sp_allocate(*count, sizeof **list, "periodic entities", list));
+  for (sp_lid i = 0; i < topology->entities; i++) {
+    const int corners = i < topology->start[1] ? 1 : i < topology->start[2] ? 2 : 4;
+    sp_gid own[4], vertices[4];
+    sp_topology_key(topology, i, own);
+    if (!sp_periodic_image(periodic, corners, own, vertices)) continue;
+    SP_TRY(sp_reserve(*count, 1, sizeof **list, "periodic entities", list));
+    image *added = &(*list)[(*count)++];
+    sp_entity_key(corners, vertices, added->key);
+    added->entity = i;
   }
-  qsort(*list, *count, sizeof **list, compare_images);
+  if (*count > 0) qsort(*list, *count, sizeof **list, compare_images);
   return SP_OK;
 }
 

@@ -321,53 +321,28 @@ sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rul
 bool sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]) {
   static const int monomials[8] = {0, 1, 2, 4, 3, 6, 5, 7}; /* bits 1, 2, 4: factors r, s, t */
   const double *corners = sp_hexes_lattice(hexes, element);
-  double x[3 * SP_CORNERS], largest[3] = {0};
-  for (int c = 0; c < 3 * SP_CORNERS; c++) {
-    x[c] = corners[c];
-    if (fabs(x[c]) > largest[c % 3]) largest[c % 3] = fabs(x[c]);
-  }
-  for (int bit = 1; bit < SP_CORNERS; bit *= 2) /* sums and differences along each direction */
-    for (int c = 0; c < SP_CORNERS; c++)
-      for (int d = 0; d < 3 && !(c & bit); d++) {
-        const double low = x[3 * c + d], high = x[3 * (c + bit) + d];
-        x[3 * c + d] = high + low;
-        x[3 * (c + bit) + d] = high - low;
-      }
+  double largest[3] = {0}, linear[8][3];
+  find_coefficients(corners, linear);
+  for (int c = 0; c < 3 * SP_CORNERS; c++)
+    if (fabs(corners[c]) > largest[c % 3]) largest[c % 3] = fabs(corners[c]);
   bool affine = true;
   for (int m = 0; m < 8; m++)
     for (int d = 0; d < 3; d++) {
       double *c = &coefficients[3 * m + d];
-      *c = x[3 * monomials[m] + d] / 8;
+      *c = linear[monomials[m]][d];
       if (m >= 4 && fabs(*c) <= 4 * DBL_EPSILON * largest[d] && isfinite(*c)) *c = 0;
       affine = affine && (m < 4 || *c == 0);
     }
   return affine;
 }
 
-/* |J| of a trilinear element at twelve points of a plane t = const; the last three repeat the
- * first. */
-SP_INLINE void plane_jacobians(double linear[8][3], double t, double out[12]) {
-  static const double r[12] = {-1, 0, 1, -1, 0, 1, -1, 0, 1, -1, 0, 1};
-  static const double s[12] = {-1, -1, -1, 0, 0, 0, 1, 1, 1, -1, -1, -1};
-  for (int q = 0; q < 12; q++) {
-    double dr[3], ds[3], dt[3];
-#pragma GCC unroll 3
-    for (int d = 0; d < 3; d++) {
-      dr[d] = (linear[1][d] + t * linear[5][d]) + s[q] * (linear[3][d] + t * linear[7][d]);
-      ds[d] = (linear[2][d] + t * linear[6][d]) + r[q] * (linear[3][d] + t * linear[7][d]);
-      dt[d] = (linear[4][d] + r[q] * linear[5][d]) + s[q] * (linear[6][d] + r[q] * linear[7][d]);
-    }
-    out[q] = dr[0] * (ds[1] * dt[2] - ds[2] * dt[1]) + dr[1] * (ds[2] * dt[0] - ds[0] * dt[2]) +
-             dr[2] * (ds[0] * dt[1] - ds[1] * dt[0]);
-  }
-}
-
 /* Use ten times the bound of is_proper, at the largest possible column lengths, so that rounding
  * cannot change the result. */
 SP_CLONES bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element) {
+  static const double nodes[3] = {-1, 0, 1};
   element_map map;
   make_map(hexes, element, &map);
-  double length[3] = {0, 0, 0}, squares = 0, least[12], jacobian[12];
+  double length[3] = {0, 0, 0}, squares = 0;
   for (int m = 1; m < 8; m++)
     for (int d = 0; d < 3; d++)
       for (int bit = 0; bit < 3; bit++)
@@ -375,14 +350,19 @@ SP_CLONES bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid elemen
   for (int bit = 0; bit < 3; bit++) squares += length[bit] * length[bit];
   /* Overflow makes the bound NaN, so the test below fails. */
   const double bound = 10 * FLAT * length[0] * length[1] * length[2] + 0 * squares;
-  bool proper = true;
-  for (int t = -1; t <= 1; t++) {
-    plane_jacobians(map.linear, t, jacobian);
-    for (int q = 0; q < 12; q++)
-      least[q] = t == -1 || jacobian[q] < least[q] ? jacobian[q] : least[q];
+  plane_points at;
+  make_points(3, nodes, NULL, &at);
+  quad_mask proper = {-1, -1, -1, -1};
+  for (int c = 0; c < 3; c++) {
+    map_plane plane;
+    make_plane(&map, nodes[c], &plane);
+    for (int q = 0; q < at.count; q += 4) {
+      quad_map here;
+      evaluate_quad(&plane, &at, four_from(&at, q), &here);
+      proper &= here.jacobian > bound;
+    }
   }
-  for (int q = 0; q < 12; q++) proper = proper && least[q] > bound;
-  return proper;
+  return all_proper(&proper);
 }
 
 SP_INLINE void invert_trilinear(const element_map *map, int n, const double *nodes, double *xyz,

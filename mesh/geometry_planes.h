@@ -16,19 +16,22 @@ typedef struct element_map {
   double linear[8][3];
 } element_map;
 
-static inline void make_map(const sp_hexes *hexes, sp_lid element, element_map *map) {
-  map->g = hexes->map_order + 1;
-  map->lattice = sp_hexes_lattice(hexes, element);
-  if (map->g > 2) return;
+static inline void find_coefficients(const double *corners, double linear[8][3]) {
   for (int m = 0; m < 8; m++)
-    for (int d = 0; d < 3; d++) map->linear[m][d] = map->lattice[3 * m + d];
+    for (int d = 0; d < 3; d++) linear[m][d] = corners[3 * m + d];
   for (int bit = 1; bit < 8; bit *= 2)
     for (int m = 0; m < 8; m++)
       for (int d = 0; d < 3 && !(m & bit); d++) {
-        const double low = map->linear[m][d], high = map->linear[m | bit][d];
-        map->linear[m][d] = 0.5 * (low + high);
-        map->linear[m | bit][d] = 0.5 * (high - low);
+        const double low = linear[m][d], high = linear[m | bit][d];
+        linear[m][d] = 0.5 * (low + high);
+        linear[m | bit][d] = 0.5 * (high - low);
       }
+}
+
+static inline void make_map(const sp_hexes *hexes, sp_lid element, element_map *map) {
+  map->g = hexes->map_order + 1;
+  map->lattice = sp_hexes_lattice(hexes, element);
+  if (map->g == 2) find_coefficients(map->lattice, map->linear);
 }
 
 /* The point r in [-1, 1] between two ends. It is exact at the ends and if the ends are equal, so

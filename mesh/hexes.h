@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/error.h"
+#include "io/rendezvous.h"
 #include "mesh/types.h"
 
 enum {
@@ -79,19 +79,17 @@ typedef struct sp_hexes_cad {
   double distance;          /* ... to avoid inversion, by at most this distance */
 } sp_hexes_cad;
 
-/* Facts about the file of the hexahedra; all 0 for a box. */
+/* Facts about the file of the hexahedra, equal on all ranks; all 0 for a box. */
 typedef struct sp_hexes_file {
-  /* Equal on all ranks. */
   uint64_t hash; /* of all elements in the file: numbers, vertices and coordinates; the same for any
                     ranks, order and division into parts */
   sp_hexes_cad cad;
   sp_gid left_out; /* volume elements in no Physical Volume, which were not read */
   /* Tetrahedra, prisms and hexahedra that were divided (mesh/divide.h). */
   sp_gid divided[3];
-  int contacts;     /* number of contacts, the last volumes (mesh/interlayer.h) */
-  double thickness; /* of the contacts' lattices */
-  /* Unit: s. The same on all ranks. */
-  double read_seconds;   /* to read the file, or to mesh a geometry */
+  int contacts;          /* number of contacts, the last volumes (mesh/interlayer.h) */
+  double thickness;      /* of the contacts' lattices */
+  double read_seconds;   /* s; to read the file, or to mesh a geometry */
   double mesher_seconds; /* part of it: gmsh's mesh generation */
   double metis_seconds;  /* to divide the elements among ranks */
   sp_gid turned;         /* cells, all left-handed in the file, with swapped directions r and s */
@@ -185,9 +183,44 @@ static inline bool sp_hexes_is_contact(const sp_hexes *hexes, sp_lid element) {
 }
 
 /* The points of one element at the tensor grid of `nodes`, n in each direction: xyz[d][k][j][i],
- * [3][n^3]; for a contact, on its face t = -1. Local. */
+ * [3][n^3]. A contact has the points of its face t = -1, with sp_hexes_map of its lattice. Local.
+ */
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                           double *xyz);
-
-/* Points of the lattice's map, xyz[d][k][j][i] as above, also of a contact. Local. */
 void sp_hexes_map(const sp_hexes *hexes, sp_lid element, int n, const double *nodes, double *xyz);
+
+/* ---- The vertices, edges and faces of one element ----
+ * Slots of an element: 0..7 are its corners, 8..19 its edges, 20..25 its faces. Edge 8 + 4 d + q
+ * runs along direction d. The low bit of q is the edge's side (0 or 1) in the lower of the other
+ * two directions, the high bit its side in the higher one. Keys are equal in all elements and
+ * ranks. All functions are Local. */
+
+enum { SP_SLOTS = 26, SP_EDGE_SLOT = 8, SP_FACE_SLOT = 20 };
+
+/* Corners of a slot in lexicographic order of (t, s, r); returns their number: 1, 2 or 4. */
+int sp_slot_corners(int slot, int corners[4]);
+
+/* Index of the node at a corner among the (order + 1)^3 nodes of an element. */
+size_t sp_corner_node(int order, int corner);
+
+/* Indices of the nodes on face f among the (order + 1)^3 nodes of an element, in the order of the
+ * face's two directions, the lower one fastest: nodes[(order + 1)^2]. */
+void sp_face_nodes(int order, int face, int *nodes);
+
+/* The key of a vertex, edge or face: its `count` vertices (1, 2, 4) in ascending order, then -1s.
+ */
+void sp_entity_key(int count, const sp_gid *vertices, sp_gid key[4]);
+
+/* -1, 0 or 1: the lexicographic order of keys. */
+int sp_entity_compare(const sp_gid a[4], const sp_gid b[4]);
+
+/* Two hashes of a key; unique in practice. */
+sp_row_name sp_entity_name(const sp_gid key[4]);
+
+/* Node i on an edge in direction `along` of an element with n nodes per direction. Bit 0 of `edge`
+ * is the side in direction along + 1, bit 1 the side in along + 2, modulo 3. */
+static inline size_t sp_edge_node(int n, int along, int edge, int i) {
+  const size_t step[3] = {1, (size_t)n, (size_t)n * (size_t)n}, last = (size_t)n - 1;
+  return (size_t)i * step[along] + (size_t)(edge & 1) * last * step[(along + 1) % 3] +
+         (size_t)(edge >> 1) * last * step[(along + 2) % 3];
+}

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "io/rendezvous.h"
-#include "mesh/entity.h"
 #include "mesh/reference.h"
 
 static const char NARROW[] =

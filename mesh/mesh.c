@@ -4,10 +4,7 @@
 
 #include "io/threads.h"
 #include "mesh/columns.h"
-#include "mesh/conformity.h"
 #include "mesh/interlayer.h"
-#include "mesh/order.h"
-#include "mesh/surfaces.h"
 
 typedef struct marking {
   sp_mesh *mesh;

@@ -28,7 +28,8 @@ typedef struct sp_mesh {
  * topology, order the elements, mark exterior faces, check and measure the elements, and identify
  * periodic pairs. The caller destroys *out; `comm` must outlive it. Errors: as sp_mesh_shape_find;
  * SP_ERR_INPUT for faces of more than two elements, for elements that share an edge or face but not
- * its lattice points (mesh/conformity.h), and for a mesh without elements. Collective over `comm`.
+ * its lattice points (sp_mesh_check_conformity), and for a mesh without elements. Collective over
+ * `comm`.
  */
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
 
@@ -36,6 +37,11 @@ sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
  * the mesh is periodic. The order of the elements may change. After an error the mesh can only be
  * destroyed. Errors: as sp_periodic_create. Collective. */
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs);
+
+/* Elements that share a vertex, edge or face must agree on its lattice points, to within rounding
+ * and 1e-6 of the shortest distance between two corners of an element. The mesh must not be
+ * periodic (yet). Errors: SP_ERR_INPUT with two elements that disagree. Collective. */
+sp_status sp_mesh_check_conformity(const sp_mesh *mesh);
 
 /* NULL-safe; sets *mesh to NULL. Local. */
 void sp_mesh_destroy(sp_mesh **mesh);

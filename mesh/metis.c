@@ -1,4 +1,4 @@
-#include "mesh/metis.h"
+#include "mesh/partition.h"
 
 #include <math.h>
 #include <metis.h>
@@ -6,7 +6,6 @@
 
 #include "mesh/columns.h"
 #include "mesh/divide.h"
-#include "mesh/entities.h"
 
 /* Columns are not cut if the largest part is at most this many times the mean. */
 static const double LARGEST = 2;
@@ -196,11 +195,7 @@ sp_status sp_metis_divide(const sp_hexes *hexes, int size, int *parts) {
   SP_AUTO_VALUE(graph) g = {0};
   for (sp_lid e = 0; e < count; e++) parts[e] = 0;
   if (size == 1) return SP_OK;
-  if (count < size)
-    return sp_fail(SP_ERR_INPUT,
-                   "%d ranks for a mesh of %d element%s: use at most one rank per "
-                   "element",
-                   size, count, sp_plural(count));
+  if (count < size) return sp_partition_fail(size, count);
   if (count > SP_LID_MAX / SP_SLOTS)
     return sp_fail(SP_ERR_INPUT,
                    "%d elements in one file, at most %d can be divided: split the mesh", count,

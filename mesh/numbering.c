@@ -16,8 +16,7 @@ static void number_edge(const sp_gid vertices[4], int slot, int order, sp_lid ba
   const int nq = order + 1, stride[3] = {1, nq, nq * nq}, d = (slot - SP_EDGE_SLOT) / 4;
   int corners[4];
   sp_slot_corners(slot, corners);
-  int start = 0;
-  for (int c = 0; c < 3; c++) start += (corners[0] >> c & 1) * order * stride[c];
+  const int start = (int)sp_corner_node(order, corners[0]);
   const int flipped = vertices[0] > vertices[1];
   for (int p = 1; p < order; p++)
     nodes[start + p * stride[d]] = base + (flipped ? order - p : p) - 1;
@@ -59,8 +58,7 @@ static void number_element(const nodes_loop *l, sp_lid e, sp_lid interior, sp_li
   const int order = l->numbering->order, nq = order + 1;
   const sp_lid *slots = mesh->topology->slots[e], *bases = l->bases;
   sp_gid vertices[4] = {0};
-  for (int c = 0; c < SP_CORNERS; c++)
-    nodes[((c >> 2) * nq * nq + (c >> 1 & 1) * nq + (c & 1)) * order] = bases[slots[c]];
+  for (int c = 0; c < SP_CORNERS; c++) nodes[sp_corner_node(order, c)] = bases[slots[c]];
   for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS && order > 1; slot++) {
     if (order > 2) sp_periodic_vertices(mesh->periodic, mesh->hexes->vertices[e], slot, vertices);
     if (slot < SP_FACE_SLOT)
@@ -175,91 +173,50 @@ static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_l
                      accumulate_touched);
 }
 
+/* An entity that another rank has too. */
 typedef struct shared_entity {
-  sp_gid key[4];
+  int rank;
   sp_lid entity;
+  sp_gid key[4];
 } shared_entity;
 
-static int compare_entities(const void *left, const void *right) {
-  return sp_entity_compare(((const shared_entity *)left)->key, ((const shared_entity *)right)->key);
+/* Order by rank, then by key: the same order on both ranks. */
+static int compare_shared(const void *left, const void *right) {
+  const shared_entity *a = left, *b = right;
+  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+  return sp_entity_compare(a->key, b->key);
 }
 
-static int compare_ranks(const void *left, const void *right) {
-  const int a = *(const int *)left, b = *(const int *)right;
-  return (a > b) - (a < b);
-}
-
-static sp_status find_neighbours(const sp_topology *topology, sp_numbering *numbering) {
-  const size_t n = (size_t)topology->sharer_start[topology->entities];
-  SP_TRY(sp_allocate(n, sizeof(int), "neighbour ranks", &numbering->neighbour_ranks));
-  int *ranks = numbering->neighbour_ranks;
-  memcpy(ranks, topology->sharers, n * sizeof *ranks);
-  qsort(ranks, n, sizeof *ranks, compare_ranks);
-  for (size_t i = 0; i < n; i++)
-    if (i == 0 || ranks[i] != ranks[numbering->neighbours - 1])
-      ranks[numbering->neighbours++] = ranks[i];
-  return sp_allocate((size_t)numbering->neighbours + 1, sizeof(sp_lid), "neighbours",
-                     &numbering->shared_start);
-}
-
-/* Return the number of shared entities first touched by an element, and append them to `list` if it
- * is not NULL. A contact has some entities in two slots. */
-static size_t find_shared(const sp_topology *topology, sp_lid e, shared_entity *list) {
-  const sp_lid *slots = topology->slots[e], *sharers = topology->sharer_start;
-  size_t count = 0;
-  for (int slot = 0, before; slot < SP_SLOTS; slot++) {
-    const sp_lid entity = slots[slot];
-    if (topology->first[entity] != e || sharers[entity] == sharers[entity + 1]) continue;
-    for (before = 0; slots[before] != entity;) before++;
-    if (before < slot) continue;
-    if (list) {
-      sp_topology_key(topology, entity, list[count].key);
-      list[count].entity = entity;
-    }
-    count++;
-  }
-  return count;
-}
-
-/* List the shared DOFs by neighbour. If `bases` is NULL, DOFs are vertices (order 1). Entities are
- * sorted by key: the same order on all ranks. */
-static sp_status list_shared(const sp_mesh *mesh, const sp_lid *bases, sp_numbering *numbering) {
-  const sp_topology *topology = mesh->topology;
-  SP_TRY(find_neighbours(topology, numbering));
-  const int neighbours = numbering->neighbours, order = numbering->order;
-  sp_lid *start = numbering->shared_start;
+/* List the shared DOFs by neighbour. If `bases` is NULL, DOFs are vertices (order 1). */
+static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
+                             sp_numbering *numbering) {
+  const sp_lid *start = topology->sharer_start;
+  const size_t count = (size_t)start[topology->entities];
   SP_OWNED shared_entity *list = NULL;
-  size_t count = 0;
-  for (sp_lid e = 0; e < mesh->halo_elements; e++) count += find_shared(topology, e, NULL);
-  SP_TRY(sp_allocate(count, sizeof *list, "shared entities", &list));
-  count = 0;
-  for (sp_lid e = 0; e < mesh->halo_elements; e++) count += find_shared(topology, e, &list[count]);
-  qsort(list, count, sizeof *list, compare_entities);
-
-  /* The first pass counts, the second writes. */
-  for (int pass = 0; pass < 2; pass++) {
-    for (size_t n = 0; n < count; n++) {
-      const sp_lid entity = list[n].entity;
-      const int dofs = entity_dofs(topology, entity, order);
-      for (sp_lid s = topology->sharer_start[entity]; s < topology->sharer_start[entity + 1]; s++) {
-        const int *found = bsearch(&topology->sharers[s], numbering->neighbour_ranks,
-                                   (size_t)neighbours, sizeof(int), compare_ranks);
-        sp_lid *next = &start[found - numbering->neighbour_ranks];
-        if (pass == 0)
-          next[1] += dofs;
-        else
-          for (int i = 0; i < dofs; i++)
-            numbering->shared[(*next)++] = (bases ? bases[entity] : entity) + i;
-      }
+  sp_gid dofs = 0;
+  SP_TRY(SP_ALLOCATE("shared entities", SP_ARRAY(list, count),
+                     SP_ARRAY(numbering->neighbour_ranks, count),
+                     SP_ARRAY(numbering->shared_start, count + 1)));
+  for (sp_lid i = 0; i < topology->entities; i++) {
+    if (start[i] == start[i + 1]) continue;
+    shared_entity shared = {.entity = i};
+    sp_topology_key(topology, i, shared.key);
+    for (sp_lid n = start[i]; n < start[i + 1]; n++) {
+      shared.rank = topology->sharers[n];
+      list[n] = shared;
+      dofs += entity_dofs(topology, i, numbering->order);
     }
-    if (pass == 0) {
-      for (int b = 0; b < neighbours; b++) start[b + 1] += start[b];
-      SP_TRY(sp_allocate((size_t)start[neighbours], sizeof(sp_lid), "shared DOFs",
-                         &numbering->shared));
-    } else if (neighbours > 0) {
-      memmove(start + 1, start, (size_t)neighbours * sizeof *start);
-      start[0] = 0;
-    }
+  }
+  qsort(list, count, sizeof *list, compare_shared);
+  SP_TRY(sp_allocate((size_t)dofs, sizeof(sp_lid), "shared DOFs", &numbering->shared));
+  sp_lid next = 0;
+  for (size_t n = 0; n < count; n++) {
+    const sp_lid entity = list[n].entity, base = bases ? bases[entity] : entity;
+    if (n == 0 || list[n].rank != list[n - 1].rank)
+      numbering->neighbour_ranks[numbering->neighbours++] = list[n].rank;
+    for (int i = 0; i < entity_dofs(topology, entity, numbering->order); i++)
+      numbering->shared[next++] = base + i;
+    numbering->shared_start[numbering->neighbours] = next;
   }
   return SP_OK;
 }
@@ -315,7 +272,7 @@ sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out
     numbering->order = order;
     status = number_nodes(mesh, numbering, bases);
   }
-  if (!status) status = list_shared(mesh, bases, numbering);
+  if (!status) status = list_shared(mesh->topology, bases, numbering);
   SP_TRY(sp_agree(mesh->comm, status));
   SP_TRY(number_globally(mesh->comm, numbering));
   *out = numbering;
@@ -328,7 +285,7 @@ sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out) 
   if (!status) {
     (*out)->order = 1;
     (*out)->local = mesh->topology->start[1];
-    status = list_shared(mesh, NULL, *out);
+    status = list_shared(mesh->topology, NULL, *out);
   }
   status = sp_agree(mesh->comm, status);
   if (status) sp_numbering_destroy(out);
@@ -413,11 +370,6 @@ static void finish_some(void *total_, void *chunk_, size_t begin, size_t end) {
 sp_status sp_numbering_sum(const sp_numbering *numbering, size_t elements, const double *values,
                            double *x) {
   const size_t nodes = sp_element_nodes(numbering->order), size = sp_loop_chunk(elements, nodes);
-  return sp_loop_run(&(sp_loop){.what = "a sum over elements",
-                                .count = elements,
-                                .chunk = size,
-                                .workspace_bytes = sizeof(chunk) + sp_additions_bytes(size * nodes),
-                                .context = &(total){numbering, values, x},
-                                .compute = add_some,
-                                .commit = finish_some});
+  return sp_loop_sum("a sum over elements", elements, nodes, &(total){numbering, values, x},
+                     sizeof(chunk) + sp_additions_bytes(size * nodes), add_some, finish_some);
 }

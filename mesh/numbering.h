@@ -51,9 +51,8 @@ typedef struct sp_numbering {
  * SP_ERR_INPUT if a rank's DOFs do not fit 32 bits. The caller destroys *out. Collective. */
 sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out);
 
-/* Find only the shared DOFs of degree 1, the vertices of mesh->topology: fills `order`, `local`,
- * `neighbours`, `neighbour_ranks`, `shared_start` and `shared`. The caller destroys *out.
- * Collective. */
+/* Find only the shared DOFs of degree 1, the vertices of mesh->topology, without `nodes` and global
+ * numbers. The caller destroys *out. Collective. */
 sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out);
 
 /* Exchange one record of `size` bytes per shared DOF with the neighbours, in the order of `shared`;
@@ -64,12 +63,11 @@ void sp_numbering_swap(MPI_Comm comm, const sp_numbering *numbering, size_t byte
 /* NULL-safe; sets *numbering to NULL. Local. */
 void sp_numbering_destroy(sp_numbering **numbering);
 
-/* The local DOFs of an element's nodes, [Nq][Nq][Nq]. Local. */
+/* The local DOFs of an element's nodes, and values[Nq][Nq][Nq] = x there. Local. */
 static inline const sp_lid *sp_numbering_nodes(const sp_numbering *numbering, sp_lid element) {
   return &numbering->nodes[(size_t)element * sp_element_nodes(numbering->order)];
 }
 
-/* values[Nq][Nq][Nq] = x at the nodes of an element. Local. */
 static inline void sp_numbering_gather(const sp_numbering *numbering, sp_lid element,
                                        const double *x, double *values) {
   const sp_lid *nodes = sp_numbering_nodes(numbering, element);

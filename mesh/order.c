@@ -1,4 +1,4 @@
-#include "mesh/order.h"
+#include "mesh/topology.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -16,9 +16,16 @@ typedef struct record {
  * Threads share the buckets. */
 enum { BUCKET_BITS = 11, BUCKETS = 1 << BUCKET_BITS, LOW_BITS = 63 - BUCKET_BITS, BYTE = 256 };
 
+/* Of the centres of some elements, or of all. */
+typedef struct bounds {
+  double low[3], high[3];
+} bounds;
+
+static const bounds NOTHING = {{DBL_MAX, DBL_MAX, DBL_MAX}, {-DBL_MAX, -DBL_MAX, -DBL_MAX}};
+
 typedef struct ordering {
   const sp_hexes *hexes;
-  double low[3], high[3];    /* of the centres */
+  bounds all;
   record *records, *sorted;  /* [elements] */
   sp_lid *order;             /* [elements], the elements along the curve */
   size_t start[BUCKETS + 1]; /* of each bucket */
@@ -44,33 +51,29 @@ static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
   }
 }
 
-typedef struct bounds {
-  double low[3], high[3];
-} bounds;
+static void widen_bounds(bounds *b, const double low[3], const double high[3]) {
+  for (int d = 0; d < 3; d++) {
+    if (low[d] < b->low[d]) b->low[d] = low[d];
+    if (high[d] > b->high[d]) b->high[d] = high[d];
+  }
+}
 
 static sp_status bound_some(void *ordering_, void *workspace, size_t begin, size_t end) {
   const ordering *o = ordering_;
   bounds *b = workspace;
-  *b = (bounds){{DBL_MAX, DBL_MAX, DBL_MAX}, {-DBL_MAX, -DBL_MAX, -DBL_MAX}};
+  *b = NOTHING;
   for (size_t e = begin; e < end; e++) {
     double centre[3];
     centre_of(o->hexes, (sp_lid)e, centre);
-    for (int d = 0; d < 3; d++) {
-      if (centre[d] < b->low[d]) b->low[d] = centre[d];
-      if (centre[d] > b->high[d]) b->high[d] = centre[d];
-    }
+    widen_bounds(b, centre, centre);
   }
   return SP_OK;
 }
 
 static void join_bounds(void *ordering_, void *workspace, size_t begin, size_t end) {
   (void)begin, (void)end;
-  ordering *o = ordering_;
   const bounds *b = workspace;
-  for (int d = 0; d < 3; d++) {
-    if (b->low[d] < o->low[d]) o->low[d] = b->low[d];
-    if (b->high[d] > o->high[d]) o->high[d] = b->high[d];
-  }
+  widen_bounds(&((ordering *)ordering_)->all, b->low, b->high);
 }
 
 /* Put two zeros between any two of the lowest 21 bits. */
@@ -90,8 +93,8 @@ static sp_status key_some(void *ordering_, void *workspace, size_t begin, size_t
     uint64_t key = 0;
     centre_of(o->hexes, (sp_lid)e, centre);
     for (int d = 0; d < 3; d++) {
-      const double width = o->high[d] - o->low[d];
-      const double t = width > 0 ? (centre[d] - o->low[d]) / width : 0;
+      const double low = o->all.low[d], width = o->all.high[d] - low;
+      const double t = width > 0 ? (centre[d] - low) / width : 0;
       key |= spread_bits((uint32_t)(t * 2097151.0)) << d;
     }
     o->records[e] = (record){key, (sp_lid)e};
@@ -143,25 +146,10 @@ static void sort_some(void *ordering_, size_t begin, size_t end) {
 }
 
 static sp_status find_order(ordering *o, size_t count) {
-  const size_t chunk = sp_loop_chunk(count, 24);
-  for (int d = 0; d < 3; d++) {
-    o->low[d] = DBL_MAX;
-    o->high[d] = -DBL_MAX;
-  }
+  o->all = NOTHING;
   o->ascending = true;
-  SP_TRY(sp_loop_run(&(sp_loop){.what = "element centres",
-                                .count = count,
-                                .chunk = chunk,
-                                .workspace_bytes = sizeof(bounds),
-                                .context = o,
-                                .compute = bound_some,
-                                .commit = join_bounds}));
-  SP_TRY(sp_loop_run(&(sp_loop){.what = "element order",
-                                .count = count,
-                                .chunk = chunk,
-                                .context = o,
-                                .compute = key_some,
-                                .commit = count_some}));
+  SP_TRY(sp_loop_sum("element centres", count, 24, o, sizeof(bounds), bound_some, join_bounds));
+  SP_TRY(sp_loop_sum("element order", count, 24, o, 0, key_some, count_some));
   if (o->ascending) return SP_OK;
   SP_TRY(SP_ALLOCATE("element order", SP_ARRAY(o->sorted, count), SP_ARRAY(o->order, count)));
   deal_out(o, count);

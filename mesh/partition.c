@@ -123,27 +123,19 @@ static sp_status broadcast_family(MPI_Comm comm, const sp_family *from, sp_famil
   SP_TRY(sp_agree(comm, sp_family_resize(to, sizes[0], sizes[1])));
   for (int g = 0; g < sizes[1]; g++) {
     const sp_group *source = from ? &from->groups[g] : NULL;
-    int header[3] = {0};
-    sp_gid faces[2] = {source ? source->listed : 0, source ? source->lost : 0};
-    SP_OWNED char *name = NULL;
-    if (source) header[0] = source->number;
-    if (source) header[1] = (int)strlen(source->name);
-    if (source) header[2] = source->part_count;
-    MPI_Bcast(header, 3, MPI_INT, 0, comm);
-    MPI_Bcast(faces, 2, SP_MPI_GID, 0, comm);
-    SP_TRY(sp_agree(comm, sp_allocate((size_t)header[1] + 1, 1, "group name", &name)));
-    if (source) memcpy(name, source->name, (size_t)header[1] + 1);
-    MPI_Bcast(name, header[1] + 1, MPI_CHAR, 0, comm);
     sp_group *group = &to->groups[g];
-    const size_t parts = (size_t)header[2];
-    sp_status status = sp_family_set_group(to, g, name, header[0]);
-    if (!status) status = sp_allocate(parts, sizeof *group->parts, "groups", &group->parts);
-    SP_TRY(sp_agree(comm, status));
-    group->listed = faces[0];
-    group->lost = faces[1];
-    group->part_count = header[2];
-    if (source && parts > 0) memcpy(group->parts, source->parts, parts * sizeof *group->parts);
-    MPI_Bcast(group->parts, header[2], MPI_INT, 0, comm);
+    int length = source ? (int)strlen(source->name) + 1 : 0;
+    if (source) *group = *source;
+    MPI_Bcast(group, (int)sizeof *group, MPI_BYTE, 0, comm);
+    MPI_Bcast(&length, 1, MPI_INT, 0, comm);
+    group->name = NULL; /* so far rank 0's */
+    group->parts = NULL;
+    SP_TRY(sp_agree(comm, SP_ALLOCATE("groups", SP_ARRAY(group->name, length),
+                                      SP_ARRAY(group->parts, group->part_count))));
+    if (source) memcpy(group->name, source->name, (size_t)length);
+    for (int p = 0; p < group->part_count && source; p++) group->parts[p] = source->parts[p];
+    MPI_Bcast(group->name, length, MPI_CHAR, 0, comm);
+    MPI_Bcast(group->parts, group->part_count, MPI_INT, 0, comm);
   }
   return SP_OK;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "io/rendezvous.h"
-#include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 
@@ -24,8 +23,7 @@ struct sp_periodic {
   entity *entities; /* ascending by key; includes the vertices themselves */
 };
 
-/* ---- Entities ---------------------------------------------------------------------------------
- */
+/* ---- Entities ---- */
 
 static int compare_entities(const void *left, const void *right) {
   return sp_entity_compare(((const entity *)left)->key, ((const entity *)right)->key);
@@ -64,13 +62,13 @@ int sp_periodic_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_C
   return count;
 }
 
-/* ---- Faces ------------------------------------------------------------------------------------
- */
+/* ---- Faces ---- */
 
 /* A face of a periodic group; corners in the order of sp_slot_corners. */
 typedef struct face {
   sp_gid vertices[4], tag;
   double centre[3];
+  double position; /* of the centre, see position_along */
   int pair, side;
   const double *points; /* of the lattice, [g + 1][g + 1][3]; set after all faces are gathered */
 } face;
@@ -125,35 +123,24 @@ static void describe_face(const sp_hexes *hexes, sp_lid e, int f, face *out, dou
   out->tag = hexes->tags[e];
 }
 
-static sp_status list_local(const sp_hexes *hexes, face **faces, double **points,
-                            size_t *face_count) {
+static sp_status list_local(const sp_hexes *hexes, face **faces, double **points, size_t *count) {
   const size_t each = 3 * points_of_face(hexes);
-  size_t n = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    n = 0;
-    for (sp_lid e = 0; e < hexes->count; e++)
-      for (int f = 0; f < SP_FACES; f++) {
-        int side = 0;
-        const int pair = find_pair(hexes, hexes->surfaces[e][f], &side);
-        if (pair == -1) continue;
-        if (pair == -2)
-          return sp_fail(
-              SP_ERR_INPUT,
-              "element %lld has a face in two periodic groups; a face can belong to only one "
-              "pair",
-              (long long)hexes->tags[e]);
-        if (pass) {
-          describe_face(hexes, e, f, &(*faces)[n], &(*points)[n * each]);
-          (*faces)[n].pair = pair;
-          (*faces)[n].side = side;
-        }
-        n++;
-      }
-    if (pass) continue;
-    SP_TRY(sp_allocate(n, sizeof **faces, "periodic faces", faces));
-    SP_TRY(sp_allocate(n, each * sizeof **points, "periodic faces", points));
-  }
-  *face_count = n;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      int side = 0;
+      const int pair = find_pair(hexes, hexes->surfaces[e][f], &side);
+      if (pair == -1) continue;
+      if (pair == -2)
+        return sp_fail(
+            SP_ERR_INPUT,
+            "element %lld has a face in two periodic groups; a face can belong to only one pair",
+            (long long)hexes->tags[e]);
+      SP_TRY(sp_reserve(*count, 1, sizeof **faces, "periodic faces", faces));
+      SP_TRY(sp_reserve(*count * each, each, sizeof **points, "periodic faces", points));
+      face *own = &(*faces)[*count];
+      *own = (face){.pair = pair, .side = side};
+      describe_face(hexes, e, f, own, &(*points)[each * (*count)++]);
+    }
   return SP_OK;
 }
 
@@ -173,20 +160,14 @@ static sp_status gather_faces(MPI_Comm comm, const sp_hexes *hexes, all_faces *a
   return SP_OK;
 }
 
-/* ---- Matching ---------------------------------------------------------------------------------
- */
+/* ---- Matching ---- */
 
 static double distance(const double a[3], const double b[3], const double shift[3]) {
   const double x = a[0] + shift[0] - b[0], y = a[1] + shift[1] - b[1], z = a[2] + shift[2] - b[2];
   return sqrt(x * x + y * y + z * z);
 }
 
-/* A face and its position along a direction in which different faces rarely coincide. */
-typedef struct positioned {
-  double position;
-  const face *face;
-} positioned;
-
+/* The position along a direction in which different faces rarely coincide. */
 static double position_along(const double point[3], const double shift[3]) {
   static const double direction[3] = {0.5377, 0.6213, 0.5701}; /* a unit vector */
   double sum = 0;
@@ -195,33 +176,30 @@ static double position_along(const double point[3], const double shift[3]) {
 }
 
 static int compare_positions(const void *left, const void *right) {
-  const positioned *a = left, *b = right;
+  const face *a = *(const face *const *)left, *b = *(const face *const *)right;
   if (a->position != b->position) return a->position < b->position ? -1 : 1;
-  return (a->face > b->face) - (a->face < b->face);
+  return (a > b) - (a < b);
 }
 
 /* The faces of one pair of groups; the second group's are sorted by position. */
 typedef struct matching {
-  const face **first;
-  positioned *second;
+  const face **faces[2];
   size_t counts[2];
   double shift[3], tolerance;
   int order; /* g, the degree of the map */
 } matching;
 
-static sp_status fill_matching(const sp_hexes *hexes, int pair, const all_faces *all, matching *m) {
+static sp_status fill_matching(const sp_hexes *hexes, int pair, all_faces *all, matching *m) {
   static const double nowhere[3] = {0, 0, 0};
   double means[2][3] = {{0}}, shortest = DBL_MAX;
   m->order = all->order;
-  SP_TRY(SP_ALLOCATE("periodic faces", SP_ARRAY(m->first, all->count),
-                     SP_ARRAY(m->second, all->count)));
+  SP_TRY(SP_ALLOCATE("periodic faces", SP_ARRAY(m->faces[0], all->count),
+                     SP_ARRAY(m->faces[1], all->count)));
   for (size_t i = 0; i < all->count; i++) {
-    const face *f = &all->list[i];
+    face *f = &all->list[i];
     if (f->pair != pair) continue;
-    if (f->side == 0)
-      m->first[m->counts[0]++] = f;
-    else
-      m->second[m->counts[1]++] = (positioned){position_along(f->centre, nowhere), f};
+    f->position = position_along(f->centre, nowhere);
+    m->faces[f->side][m->counts[f->side]++] = f;
     for (int d = 0; d < 3; d++) means[f->side][d] += f->centre[d];
     for (int a = 0; a < 4; a++)
       for (int b = 0; b < a; b++)
@@ -239,7 +217,7 @@ static sp_status fill_matching(const sp_hexes *hexes, int pair, const all_faces 
         names[0], names[1], m->counts[0], m->counts[1]);
   for (int d = 0; d < 3; d++) m->shift[d] = (means[1][d] - means[0][d]) / (double)m->counts[0];
   m->tolerance = TOLERANCE * shortest;
-  qsort(m->second, m->counts[1], sizeof *m->second, compare_positions);
+  qsort(m->faces[1], m->counts[1], sizeof *m->faces[1], compare_positions);
   return SP_OK;
 }
 
@@ -278,20 +256,19 @@ static const face *find_partner(const face *a, const matching *m, int partner[4]
   size_t low = 0, high = m->counts[1];
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (m->second[middle].position < position - m->tolerance)
+    if (m->faces[1][middle]->position < position - m->tolerance)
       low = middle + 1;
     else
       high = middle;
   }
-  for (; low < m->counts[1] && m->second[low].position <= position + m->tolerance; low++)
-    if (match_corners(a, m->second[low].face, m, partner) &&
-        match_points(a, m->second[low].face, m, partner))
-      return m->second[low].face;
+  for (; low < m->counts[1] && m->faces[1][low]->position <= position + m->tolerance; low++)
+    if (match_corners(a, m->faces[1][low], m, partner) &&
+        match_points(a, m->faces[1][low], m, partner))
+      return m->faces[1][low];
   return NULL;
 }
 
-/* ---- Classes ----------------------------------------------------------------------------------
- */
+/* ---- Classes ---- */
 
 enum { FACE_ENTITIES = 9 };
 
@@ -358,7 +335,7 @@ static bool join_images(sp_periodic *periodic, int count, const sp_gid *at_a, co
 static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, const matching *m,
                            sp_periodic *periodic, bool *changed) {
   for (size_t i = 0; i < m->counts[0]; i++) {
-    const face *a = m->first[i];
+    const face *a = m->faces[0][i];
     int order[4];
     const face *b = find_partner(a, m, order);
     char texts[2][16];
@@ -383,7 +360,7 @@ static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, 
 
 /* Repeat until nothing changes: an edge where several pairs meet may be identified with three
  * others. */
-static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_periodic *periodic) {
+static sp_status join_all(const sp_hexes *hexes, all_faces *all, sp_periodic *periodic) {
   matching *list = NULL;
   SP_TRY(sp_allocate((size_t)hexes->pair_count, sizeof *list, "periodic pairs", &list));
   sp_status status = SP_OK;
@@ -394,9 +371,7 @@ static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_period
     for (int p = 0; p < hexes->pair_count && !status; p++)
       status = join_pair(hexes, &hexes->pairs[p], &list[p], periodic, &changed);
   }
-  for (int p = 0; p < hexes->pair_count; p++) {
-    SP_FREE(list[p].first, list[p].second);
-  }
+  for (int p = 0; p < hexes->pair_count; p++) SP_FREE(list[p].faces[0], list[p].faces[1]);
   free(list);
   return status;
 }
@@ -440,8 +415,7 @@ static sp_status add_contacts(const sp_hexes *hexes, sp_periodic *periodic) {
   return SP_OK;
 }
 
-/* ---- Creation ---------------------------------------------------------------------------------
- */
+/* ---- Creation ---- */
 
 sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, sp_periodic **out) {
   all_faces all = {0};

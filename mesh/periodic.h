@@ -34,7 +34,7 @@ bool sp_periodic_has_surface(const sp_periodic *periodic, const sp_hexes *hexes,
 bool sp_periodic_image(const sp_periodic *periodic, int count, const sp_gid *vertices,
                        sp_gid *images);
 
-/* Vertices of a slot of an element (mesh/entity.h) in the order of sp_slot_corners: the
+/* Vertices of a slot of an element (mesh/hexes.h) in the order of sp_slot_corners: the
  * representative's on a periodic boundary, else (or if `periodic` is NULL) the element's own. All
  * elements get the same vertex for the same point of an entity. Returns their number. Local. */
 int sp_periodic_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,

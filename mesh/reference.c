@@ -98,7 +98,6 @@ void sp_derivative_matrix(int n_from, const double *from, int n_to, const double
       matrix[b * n_from + a] = (double)lagrange_derivative(n_from, from, a, to[b]);
 }
 
-/* Make matrix[a][i] = sign * matrix[n-a][m-i], true in exact arithmetic, hold to the last bit. */
 void sp_average_matrix(const sp_rule *from, const sp_rule *to, double *matrix) {
   double low = 0;
   for (int b = 0; b < to->n; low += to->weights[b++]) {
@@ -112,6 +111,7 @@ void sp_average_matrix(const sp_rule *from, const sp_rule *to, double *matrix) {
   }
 }
 
+/* Make matrix[a][i] = sign * matrix[n-a][m-i], true in exact arithmetic, hold to the last bit. */
 static void symmetrize(int rows, int columns, double sign, double *matrix) {
   const int last = rows * columns - 1;
   for (int i = 0; i <= last / 2; i++) {

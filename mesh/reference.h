@@ -42,12 +42,11 @@ static inline size_t sp_grid_points(int n) {
   return (size_t)n * (size_t)n * (size_t)n;
 }
 
-/* Nodes of an element of degree `order`: (order + 1)^3. */
+/* Nodes of an element of degree `order`, and quadrature points of an element. */
 static inline size_t sp_element_nodes(int order) {
   return sp_grid_points(order + 1);
 }
 
-/* Quadrature points of an element: n^3. */
 static inline size_t sp_rule_points(const sp_rule *rule) {
   return sp_grid_points(rule->n);
 }
@@ -55,14 +54,11 @@ static inline size_t sp_rule_points(const sp_rule *rule) {
 /* Data for the operators of degree N. Nq = N + 1, M = N + 2. */
 typedef struct sp_reference {
   int order;
-  sp_rule gll; /* Nq nodes */
-  sp_rule gl;  /* M nodes */
-  double
-      differentiation[SP_MAX_NQ * SP_MAX_NQ]; /* D  [Nq][Nq]  l_i'(r_a), GLL basis at GLL nodes */
-  double
-      gl_differentiation[(SP_MAX_NQ + 1) * (SP_MAX_NQ + 1)]; /* D~ [M][M], GL basis at GL nodes */
-  double
-      interpolation[(SP_MAX_NQ + 1) * SP_MAX_NQ]; /* I [M][Nq]  l_i(r~_a), GLL basis at GL nodes */
+  sp_rule gll;                                    /* Nq nodes */
+  sp_rule gl;                                     /* M nodes */
+  double differentiation[SP_MAX_NQ * SP_MAX_NQ];  /* D [Nq][Nq] l_i'(r_a), GLL basis at GLL nodes */
+  double gl_differentiation[SP_MAX_M * SP_MAX_M]; /* D~ [M][M], GL basis at GL nodes */
+  double interpolation[SP_MAX_M * SP_MAX_NQ];     /* I [M][Nq] l_i(r~_a), GLL basis at GL nodes */
 } sp_reference;
 
 /* A matrix with one of the symmetries above, matrix[r][c] = +-matrix[rows-1-r][columns-1-c], split

@@ -44,27 +44,31 @@ static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
 enum { AFFINE, QUALITY, SHORTEST, UPRIGHT, STRENGTH, LONGEST = STRENGTH + 3, STRETCH, ASPECT };
 enum { EXTREMES = ASPECT + 1 };
 
-static const double nothing[EXTREMES] = {1, 1, INFINITY, 1, 1, 1, 1, 0, -1, -1};
+/* The shape of some elements, or of all. */
+typedef struct extremes {
+  double least[EXTREMES], stretched, flat;
+  sp_lid worst; /* element with the least quality */
+} extremes;
+
+static const extremes NOTHING = {.least = {1, 1, INFINITY, 1, 1, 1, 1, 0, -1, -1}};
 
 /* Data shared by all elements, and their shape. */
 typedef struct search {
   const sp_hexes *hexes;
   double ends[2][SP_MAX_NQ]; /* derivatives of the Lagrange basis at -1 and 1 */
-  double least[EXTREMES], stretched, flat;
-  sp_lid worst; /* element with the least quality */
+  extremes all;
 } search;
 
 /* The shape of a chunk of elements, and the factors of one. */
 typedef struct workspace {
-  double least[EXTREMES], stretched, flat, factors[SP_FACTORS * 27];
-  sp_lid worst;
+  extremes chunk;
+  double factors[SP_FACTORS * 27];
 } workspace;
 
 /* J at a corner, column by column. */
 SP_INLINE void map_corner(const search *s, const double *lattice, int corner, double j[3][3]) {
   const int order = s->hexes->map_order, n = order + 1, stride[3] = {1, n, n * n};
-  int origin = 0;
-  for (int d = 0; d < 3; d++) origin += (corner >> d & 1) * order * stride[d];
+  const int origin = (int)sp_corner_node(order, corner);
   for (int d = 0; d < 3; d++) {
     const int side = corner >> d & 1, first = origin - side * order * stride[d];
     const double *low = &lattice[3 * first], *high = &low[3 * stride[d]];
@@ -120,9 +124,9 @@ static void take_extremes(const double values[EXTREMES], double least[EXTREMES])
 static sp_status examine_some(void *search_, void *workspace_, size_t begin, size_t end) {
   const search *s = search_;
   workspace *w = workspace_;
+  extremes *x = &w->chunk;
   bool affine = true;
-  memcpy(w->least, nothing, sizeof nothing);
-  w->stretched = w->flat = 0;
+  *x = NOTHING;
   for (size_t e = begin; e < end; e++) {
     const bool contact = sp_hexes_is_contact(s->hexes, (sp_lid)e);
     double quality, a[3], l[3];
@@ -133,24 +137,24 @@ static sp_status examine_some(void *search_, void *workspace_, size_t begin, siz
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
     const double aspect = contact ? 1 : longest / shortest;
     const double stretch = contact ? 1 / SP_CONTACT_THIN : aspect;
-    if (quality < w->least[QUALITY]) w->worst = (sp_lid)e;
-    w->flat += quality < SP_FLAT;
+    if (quality < x->least[QUALITY]) x->worst = (sp_lid)e;
+    x->flat += quality < SP_FLAT;
     take_extremes((const double[]){affine, quality, shortest, upright, a[0] / most, a[1] / most,
                                    a[2] / most, -longest, -stretch, -aspect},
-                  w->least);
-    w->stretched += longest > SP_STRETCHED * shortest;
+                  x->least);
+    x->stretched += longest > SP_STRETCHED * shortest;
   }
   return SP_OK;
 }
 
 static void join_extremes(void *search_, void *workspace_, size_t begin, size_t end) {
-  search *s = search_;
-  const workspace *w = workspace_;
+  extremes *all = &((search *)search_)->all;
+  const extremes *x = &((const workspace *)workspace_)->chunk;
   (void)begin, (void)end;
-  if (w->least[QUALITY] < s->least[QUALITY]) s->worst = w->worst;
-  s->flat += w->flat;
-  take_extremes(w->least, s->least);
-  s->stretched += w->stretched;
+  if (x->least[QUALITY] < all->least[QUALITY]) all->worst = x->worst;
+  all->flat += x->flat;
+  all->stretched += x->stretched;
+  take_extremes(x->least, all->least);
 }
 
 static sp_status examine_elements(search *s) {
@@ -178,16 +182,15 @@ static sp_status add_left_handed(MPI_Comm comm, const sp_hexes *hexes, sp_status
 }
 
 sp_status sp_mesh_shape_find(MPI_Comm comm, const sp_hexes *hexes, sp_mesh_shape *shape) {
-  search s = {.hexes = hexes};
-  double *const least = s.least;
-  memcpy(least, nothing, sizeof nothing);
+  search s = {.hexes = hexes, .all = NOTHING};
+  double *const least = s.all.least;
   SP_TRY(add_left_handed(comm, hexes, sp_agree(comm, examine_elements(&s))));
-  double sums[3] = {s.stretched, s.flat, (double)hexes->count}, flattest[3] = {0};
+  double sums[3] = {s.all.stretched, s.all.flat, (double)hexes->count}, flattest[3] = {0};
   struct {
     double quality;
     int rank;
   } worst = {least[QUALITY], sp_comm_rank(comm)};
-  if (hexes->count > 0) sp_hexes_coordinates(hexes, s.worst, 1, &(const double){0}, flattest);
+  if (hexes->count > 0) sp_hexes_coordinates(hexes, s.all.worst, 1, &(const double){0}, flattest);
   MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
   MPI_Bcast(flattest, 3, MPI_DOUBLE, worst.rank, comm);
   MPI_Allreduce(MPI_IN_PLACE, least, EXTREMES, MPI_DOUBLE, MPI_MIN, comm);

@@ -1,35 +1,50 @@
-#include "mesh/entities.h"
+#include "mesh/topology.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/hash.h"
 #include "io/threads.h"
 
-/* Lowest and highest vertex number of some elements, or of all. */
-typedef struct vertex_range {
-  const sp_hexes *hexes;
-  sp_gid low, high;
-} vertex_range;
+/* ---- Numbers in the order of the elements ---- */
 
-static void widen_range(vertex_range *range, sp_gid vertex) {
-  if (vertex < range->low) range->low = vertex;
-  if (vertex > range->high) range->high = vertex;
-}
+typedef struct touch_loop {
+  sp_touch *touch;
+  void *context;
+  size_t chunk;
+  sp_gid (*before)[3], all[3]; /* [chunks], touched first by earlier chunks; by all */
+} touch_loop;
 
-static sp_status find_range(void *range, void *workspace, size_t begin, size_t end) {
-  const sp_hexes *hexes = ((const vertex_range *)range)->hexes;
-  vertex_range some = {hexes, INT64_MAX, 0};
-  for (size_t e = begin; e < end; e++)
-    for (int c = 0; c < SP_CORNERS; c++) widen_range(&some, hexes->vertices[e][c]);
-  *(vertex_range *)workspace = some;
+static sp_status count_touched(void *loop_, void *counts, size_t begin, size_t end) {
+  const touch_loop *l = loop_;
+  memset(counts, 0, sizeof l->all);
+  l->touch(l->context, false, counts, begin, end);
   return SP_OK;
 }
 
-static void join_ranges(void *range, void *workspace, size_t begin, size_t end) {
-  const vertex_range *some = workspace;
-  (void)begin, (void)end;
-  widen_range(range, some->low);
-  widen_range(range, some->high);
+static void add_touched(void *loop_, void *counts, size_t begin, size_t end) {
+  (void)end;
+  touch_loop *l = loop_;
+  memcpy(l->before[begin / l->chunk], l->all, sizeof l->all);
+  for (int kind = 0; kind < 3; kind++) l->all[kind] += ((const sp_gid *)counts)[kind];
+}
+
+static void number_touched(void *loop_, size_t begin, size_t end) {
+  const touch_loop *l = loop_;
+  l->touch(l->context, true, l->before[begin / l->chunk], begin, end);
+}
+
+sp_status sp_number_touched(size_t elements, sp_touch *touch, void *context, sp_gid counts[3]) {
+  touch_loop l = {.touch = touch, .context = context, .chunk = sp_loop_chunk(elements, SP_SLOTS)};
+  sp_status status =
+      sp_allocate(elements / l.chunk + 1, sizeof *l.before, "entity counts", &l.before);
+  if (!status)
+    status = sp_loop_sum("entity counts", elements, SP_SLOTS, &l, sizeof l.all, count_touched,
+                         add_touched);
+  memcpy(counts, l.all, sizeof l.all);
+  if (!status) status = sp_loop_over("entity numbers", elements, SP_SLOTS, &l, number_touched);
+  free(l.before);
+  return status;
 }
 
 /* ---- Numbers that lie close together ----
@@ -38,14 +53,33 @@ static void join_ranges(void *range, void *workspace, size_t begin, size_t end) 
 typedef struct vertex_table {
   const sp_hexes *hexes;
   sp_lid (*slots)[SP_SLOTS];
-  sp_gid low;
-  sp_lid *first;       /* [highest - lowest + 1], -1: none */
-  size_t chunk;        /* of elements */
-  sp_lid *counts, all; /* [chunks], vertices that earlier chunks touch; their total */
+  sp_gid range[2]; /* lowest and highest vertex number */
+  sp_lid *first;   /* [highest - lowest + 1], -1: none */
 } vertex_table;
 
+static const sp_gid NOTHING[2] = {INT64_MAX, 0};
+
+static void widen_range(sp_gid range[2], sp_gid vertex) {
+  if (vertex < range[0]) range[0] = vertex;
+  if (vertex > range[1]) range[1] = vertex;
+}
+
+static sp_status find_range(void *table, void *range, size_t begin, size_t end) {
+  const vertex_table *t = table;
+  sp_gid some[2] = {NOTHING[0], NOTHING[1]};
+  for (size_t e = begin; e < end; e++)
+    for (int c = 0; c < SP_CORNERS; c++) widen_range(some, t->hexes->vertices[e][c]);
+  memcpy(range, some, sizeof some);
+  return SP_OK;
+}
+
+static void join_ranges(void *table, void *range, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  for (int n = 0; n < 2; n++) widen_range(((vertex_table *)table)->range, ((sp_gid *)range)[n]);
+}
+
 static sp_lid *first_of(const vertex_table *t, size_t e, int corner) {
-  return &t->first[t->hexes->vertices[e][corner] - t->low];
+  return &t->first[t->hexes->vertices[e][corner] - t->range[0]];
 }
 
 static void find_first(void *table, size_t begin, size_t end) {
@@ -58,28 +92,14 @@ static bool is_first(const vertex_table *t, size_t e, int corner) {
   return *first_of(t, e, corner) == (sp_lid)(SP_CORNERS * e) + corner;
 }
 
-static sp_status count_first(void *table, void *workspace, size_t begin, size_t end) {
-  sp_lid *count = workspace;
-  *count = 0;
-  for (size_t e = begin; e < end; e++)
-    for (int c = 0; c < SP_CORNERS; c++) *count += is_first(table, e, c);
-  return SP_OK;
-}
-
-static void add_first(void *table, void *workspace, size_t begin, size_t end) {
-  vertex_table *t = table;
-  const sp_lid *count = workspace;
-  (void)end;
-  t->counts[begin / t->chunk] = t->all;
-  t->all += *count;
-}
-
-static void number_first(void *table, size_t begin, size_t end) {
+static void touch_corners(void *table, bool assign, sp_gid next[3], size_t begin, size_t end) {
   const vertex_table *t = table;
-  sp_lid next = t->counts[begin / t->chunk];
   for (size_t e = begin; e < end; e++)
-    for (int c = 0; c < SP_CORNERS; c++)
-      if (is_first(t, e, c)) t->slots[e][c] = next++;
+    for (int c = 0; c < SP_CORNERS; c++) {
+      if (!is_first(t, e, c)) continue;
+      const sp_gid n = next[0]++;
+      if (assign) t->slots[e][c] = (sp_lid)n;
+    }
 }
 
 static void number_others(void *table, size_t begin, size_t end) {
@@ -91,21 +111,16 @@ static void number_others(void *table, size_t begin, size_t end) {
     }
 }
 
-static sp_status number_by_table(vertex_table *t, size_t size) {
+static sp_status number_by_table(vertex_table *t, size_t size, sp_lid *vertices) {
   const size_t elements = (size_t)t->hexes->count;
-  t->chunk = sp_loop_chunk(elements, SP_CORNERS);
-  SP_TRY(SP_ALLOCATE("vertices", SP_ARRAY(t->first, size),
-                     SP_ARRAY(t->counts, elements / t->chunk + 1)));
-  sp_loop_set(size * sizeof *t->first, -1, t->first);
+  SP_OWNED sp_lid *first = NULL;
+  sp_gid counts[3];
+  SP_TRY(sp_allocate(size, sizeof *first, "vertices", &first));
+  t->first = first;
+  sp_loop_set(size * sizeof *first, -1, first);
   SP_TRY(sp_loop_over("vertices", elements, SP_CORNERS, t, find_first));
-  SP_TRY(sp_loop_run(&(sp_loop){.what = "vertices",
-                                .count = elements,
-                                .chunk = t->chunk,
-                                .workspace_bytes = sizeof(sp_lid),
-                                .context = t,
-                                .compute = count_first,
-                                .commit = add_first}));
-  SP_TRY(sp_loop_over("vertices", elements, SP_CORNERS, t, number_first));
+  SP_TRY(sp_number_touched(elements, touch_corners, t, counts));
+  *vertices = (sp_lid)counts[0];
   return sp_loop_over("vertices", elements, SP_CORNERS, t, number_others);
 }
 
@@ -175,17 +190,13 @@ enum { SPARSE = 64 };
 
 sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], sp_lid *vertices) {
   const size_t elements = (size_t)hexes->count;
-  vertex_range range = {hexes, INT64_MAX, 0};
+  vertex_table table = {.hexes = hexes, .slots = slots, .range = {NOTHING[0], NOTHING[1]}};
   *vertices = 0;
   if (elements == 0) return SP_OK;
-  SP_TRY(sp_loop_sum("vertices", elements, SP_CORNERS, &range, sizeof(vertex_range), find_range,
+  SP_TRY(sp_loop_sum("vertices", elements, SP_CORNERS, &table, sizeof table.range, find_range,
                      join_ranges));
-  const uint64_t size = (uint64_t)(range.high - range.low) + 1;
-  vertex_table table = {.hexes = hexes, .slots = slots, .low = range.low};
+  const uint64_t size = (uint64_t)(table.range[1] - table.range[0]) + 1;
   if (size > SPARSE * (uint64_t)elements)
     return sp_keys_number(elements, SP_CORNERS, *hexes->vertices, 0, slots, vertices);
-  const sp_status status = number_by_table(&table, (size_t)size);
-  *vertices = table.all;
-  SP_FREE(table.first, table.counts);
-  return status;
+  return number_by_table(&table, (size_t)size, vertices);
 }

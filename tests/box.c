@@ -4,7 +4,6 @@
 #include <float.h>
 
 #include "mesh/blocks.h"
-#include "mesh/box_planes.h"
 #include "mesh/geometry.h"
 #include "mesh/partition.h"
 #include "tests/boxes.h"

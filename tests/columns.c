@@ -5,7 +5,6 @@
 #include <float.h>
 
 #include "mesh/geometry.h"
-#include "mesh/metis.h"
 #include "mesh/partition.h"
 #include "tests/boxes.h"
 #include "tests/mesh_files.h"

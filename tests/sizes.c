@@ -1,5 +1,4 @@
 /* Sizes counted on the coarse mesh equal the sizes after refinement and numbering. */
-#include "mesh/sizes.h"
 
 #include "tests/mesh_files.h"
 #include "mesh/numbering.h"

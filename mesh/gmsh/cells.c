@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/entity.h"
+#include "mesh/hexes.h"
 #include "mesh/gmsh/model.h"
 
 /* The elements of dimension 3 to use: in physical volumes; all, if there are no physical volumes;

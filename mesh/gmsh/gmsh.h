@@ -5,9 +5,9 @@
 #include "io/terminal.h"
 #include "mesh/hexes.h"
 
-/* Read the hexahedra of `path` on rank 0, divide them among the ranks of `comm` (mesh/metis.h), and
- * send each rank its part. The file is .msh 2.2 or 4.1, ASCII or binary, or .geo, which is meshed
- * first. The caller destroys *out.
+/* Read the hexahedra of `path` on rank 0, divide them among the ranks of `comm` (sp_metis_divide),
+ * and send each rank its part. The file is .msh 2.2 or 4.1, ASCII or binary, or .geo, which is
+ * meshed first. The caller destroys *out.
  *
  * - Volume elements are hexahedra, prisms and tetrahedra of one order with all their nodes. If not
  *   all are hexahedra, they are divided into hexahedra (mesh/divide.h). Surfaces come from

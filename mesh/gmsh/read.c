@@ -11,9 +11,8 @@
 
 #include "io/hash.h"
 #include "mesh/divide.h"
-#include "mesh/entity.h"
 #include "mesh/gmsh/model.h"
-#include "mesh/metis.h"
+#include "mesh/partition.h"
 
 const char *sp_gmsh_sdk_version(void) {
   static char version[32] = "unknown";

@@ -1,7 +1,5 @@
 #include "operators/schwarz/builder.h"
 
-#include "mesh/entity.h"
-
 void sp_schwarz_choose_nodes(sp_schwarz_builder *b) {
   const int n = b->n, corner[2] = {1, n - 2};
   int order[SP_MAX_NQ * SP_MAX_NQ], face[SP_MAX_NQ * SP_MAX_NQ];

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "io/threads.h"
-#include "mesh/entity.h"
 #include "operators/schwarz/ties.h"
 
 /* ---- Columns and edges ---- */

@@ -1,6 +1,5 @@
 #include "operators/schwarz/junctions.h"
 
-#include "mesh/entity.h"
 #include "mesh/topology.h"
 
 static bool is_contact(const sp_space *space, sp_lid e) {

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "mesh/entity.h"
-
 /* Slot of the edge between two faces. */
 static int edge_between(int f, int g) {
   const int low = f < g ? f : g, high = f < g ? g : f, d = 3 - f / 2 - g / 2;

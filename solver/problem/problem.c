@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "io/threads.h"
-#include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "operators/reduction.h"

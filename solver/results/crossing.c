@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/surfaces.h"
 #include "solver/problem/groups.h"
 
 /* ---- The side that a flux leaves ---- */

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "mesh/entity.h"
-
 /* Boxes are halved so often: to 4 per direction, with Nq points each. */
 enum { DEPTH = 2 };
 

@@ -8,7 +8,6 @@
 #include "io/threads.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
-#include "mesh/surfaces.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
 #include "solver/problem/robin.h"

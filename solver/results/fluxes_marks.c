@@ -3,7 +3,6 @@
 
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
-#include "mesh/surfaces.h"
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/robin.h"

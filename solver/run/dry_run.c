@@ -9,7 +9,7 @@
 #include <malloc.h>
 #endif
 
-#include "mesh/sizes.h"
+#include "mesh/refine.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
 #include "solver/linear/smoother.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "io/rendezvous.h"
-#include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
 #include "solver/report/report.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "mesh/refine.h"
-#include "mesh/sizes.h"
 #include "solver/report/outputs.h"
 #include "solver/report/report.h"
 #include "solver/run/answers_report.h"

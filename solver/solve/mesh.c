@@ -3,10 +3,8 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "mesh/box_planes.h"
 #include "mesh/gmsh/gmsh.h"
 #include "mesh/refine.h"
-#include "mesh/sizes.h"
 #include "mesh/touching.h"
 #include "operators/kinds.h"
 #include "solver/problem/boundary.h"
