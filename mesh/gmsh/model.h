@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "io/names.h"
-#include "mesh/gmsh/gmsh.h"
+#include "mesh/gmsh/reader.h"
 #include "mesh/gmsh/scan.h"
 #include "mesh/hexes.h"
 
@@ -102,7 +102,7 @@ typedef struct sp_gmsh_model {
 /* "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
 sp_status sp_gmsh_failed(const char *path, const char *what);
 
-/* The type with gmsh's number `type`; NULL if there is no such type. */
+/* The type with gmsh's number `type`; NULL if there is no such type. The SDK must run. */
 const sp_gmsh_type *sp_gmsh_type_of(int type);
 
 /* Append to the model. The caller fills an element's `nodes`. Numbers of points and nodes are the
@@ -144,10 +144,6 @@ sp_status sp_gmsh_format4_read(sp_scan *s, sp_gmsh_model *m);
 sp_status sp_gmsh_read_names(sp_scan *s, sp_gmsh_model *m);
 
 /* ---- sdk.c, cad.c ---- */
-
-/* Start and end the SDK; sp_gmsh_type_of needs it. */
-sp_status sp_gmsh_sdk_start(void);
-void sp_gmsh_sdk_end(void);
 
 /* Read or mesh the file by the SDK. */
 sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);

@@ -1,31 +1,16 @@
-#include "mesh/gmsh/read.h"
+#include "mesh/gmsh/model.h"
 
 #include <errno.h>
-#include <gmshc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "io/hash.h"
 #include "mesh/divide.h"
 #include "mesh/entity.h"
-#include "mesh/gmsh/model.h"
 #include "mesh/metis.h"
-
-const char *sp_gmsh_sdk_version(void) {
-  static char version[32] = "unknown";
-  char *text = NULL;
-  int error;
-  if (sp_gmsh_sdk_start()) return version;
-  gmshOptionGetString("General.Version", &text, &error);
-  if (!error && text) snprintf(version, sizeof version, "%s", text);
-  if (text) gmshFree(text);
-  sp_gmsh_sdk_end();
-  return version;
-}
 
 /* ---- The file ---- */
 
@@ -87,11 +72,16 @@ static sp_status check_file(const char *path, double *version) {
 
 /* The SDK would read a missing or empty file as an empty model, and any other file without a mesh's
  * start as a script. */
-static sp_status read_model(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
+static sp_status read_model(const sp_gmsh_sizes *sizes, int files, sp_gmsh_model *m) {
   sp_scan s;
   char *bytes;
   size_t size;
   SP_TRY(check_file(m->path, &m->version));
+  if (files > 0 && m->version < 4.05)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected a part of a split mesh in format 4.1, found %g: split the mesh "
+                   "with -format msh41",
+                   m->path, m->version);
   if (m->version == 0) return sp_gmsh_sdk_read(sizes, m);
   SP_TRY(sp_scan_open(m->path, &s, &bytes, &size));
   const sp_status status =
@@ -228,7 +218,7 @@ static sp_status read_hexes(const char *path, const sp_gmsh_sizes *sizes, int fi
   sp_gmsh_sets volumes = {0}, surfaces = {0};
   sp_gmsh_boundary b = {0};
   const double start = seconds();
-  sp_status status = read_model(sizes, &m);
+  sp_status status = read_model(sizes, files, &m);
   const double read_seconds = seconds() - start;
   if (!status) status = sp_gmsh_model_complete(&m);
   if (!status && sp_gmsh_is_cad(path)) {
@@ -252,9 +242,7 @@ static sp_status read_hexes(const char *path, const sp_gmsh_sizes *sizes, int fi
 
 sp_status sp_gmsh_read(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
                        int **parts) {
-  SP_TRY(sp_gmsh_sdk_start());
   sp_status status = read_hexes(path, sizes, parts ? 0 : size, hexes);
-  sp_gmsh_sdk_end();
   if (!status && parts) {
     const double start = seconds();
     status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
@@ -263,13 +251,4 @@ sp_status sp_gmsh_read(const char *path, const sp_gmsh_sizes *sizes, int size, s
     if (size > 1) (*hexes)->file.metis_seconds = seconds() - start;
   }
   return status;
-}
-
-void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path,
-                   const sp_gmsh_sizes *sizes) {
-  sp_hexes *hexes = NULL;
-  int *parts = NULL;
-  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* crashes are expected */
-  const sp_status status = sp_gmsh_read(path, sizes, size, &hexes, whole ? &parts : NULL);
-  sp_gmsh_send(wire, status, hexes, parts);
 }

@@ -1,11 +1,13 @@
 /* Read a file by the SDK: mesh a geometry, or read a mesh in another format. */
 #include <gmshc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mesh/gmsh/model.h"
 
-sp_status sp_gmsh_sdk_start(void) {
+sp_status sp_gmsh_sdk_start(char version[SP_GMSH_VERSION_SIZE]) {
+  char *text = NULL;
   int error;
 #ifdef SP_GMSH_INITIALIZE_RUN
   gmshInitialize(0, NULL, 0, 0, &error);
@@ -14,6 +16,9 @@ sp_status sp_gmsh_sdk_start(void) {
 #endif
   if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
   gmshOptionSetNumber("General.Terminal", 0, &error);
+  gmshOptionGetString("General.Version", &text, &error);
+  snprintf(version, SP_GMSH_VERSION_SIZE, "%s", !error && text ? text : "unknown");
+  gmshFree(text);
   return SP_OK;
 }
 

@@ -12,7 +12,8 @@ const char *__lsan_default_suppressions(void) {
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc, (void)argv;
-  return sp_gmsh_sdk_start() != SP_OK;
+  char version[SP_GMSH_VERSION_SIZE];
+  return sp_gmsh_sdk_start(version) != SP_OK;
 }
 
 static void check(sp_gmsh_model *m, sp_status status) {
