@@ -80,7 +80,8 @@ typedef struct sp_gmsh_sweep {
 
 typedef struct sp_gmsh_model {
   const char *path;
-  double version; /* of the format of a .msh, 0 for other files */
+  double version;                  /* of the format of a .msh, 0 for other files */
+  bool lists_entities, has_blocks; /* sections of format 4 that were read: $Entities; others */
   size_t point_count, element_count, node_count, entity_count, name_count, part_count;
   sp_gmsh_point *points;     /* [point_count], ascending tags */
   sp_gmsh_element *elements; /* [element_count], by place and type */
@@ -132,16 +133,21 @@ const char *sp_gmsh_group_name(const sp_gmsh_model *m, int dimension, int number
 /* The order of two size_t, for qsort. */
 int sp_gmsh_compare_sizes(const void *left, const void *right);
 
-/* ---- format2.c, format4.c ---- */
+/* ---- read.c, format2.c, format4.c ---- */
 
-/* Read a file of format 2 (2.0 to 2.2), or of format 4 (4.0 and 4.1), ASCII or binary, into *m,
- * which has only its path. Errors name the line of an ASCII file or the index in a binary one: a
- * wrong count, a repeated number or one out of range, anything that gmsh would skip. */
-sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m);
-sp_status sp_gmsh_format4_read(sp_scan *s, sp_gmsh_model *m);
+/* Read a file of format 2 (2.0 to 2.2) or 4 (4.0 and 4.1), ASCII or binary, into *m, which has only
+ * its path. Errors name the line of an ASCII file or the index in a binary one: a wrong count, a
+ * repeated number or one out of range, anything that gmsh would skip. */
+sp_status sp_gmsh_read_sections(sp_scan *s, sp_gmsh_model *m);
 
-/* Read the section $PhysicalNames, which is text also in binary files. */
+/* Read one section, whose first line has been read. $PhysicalNames is text also in binary files,
+ * and the same in both formats. */
 sp_status sp_gmsh_read_names(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format2_nodes(sp_scan *s, bool parametric, sp_gmsh_model *m);
+sp_status sp_gmsh_format2_elements(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format4_nodes(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format4_elements(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format4_entities(sp_scan *s, bool partitioned, sp_gmsh_model *m);
 
 /* ---- sdk.c, cad.c ---- */
 

@@ -70,6 +70,64 @@ static sp_status check_file(const char *path, double *version) {
   return status;
 }
 
+/* Set *before; fail if it is set, for a repeated section `name`, of which gmsh keeps the last. */
+static sp_status begin_once(const sp_scan *s, const char *name, bool *before) {
+  char where[24];
+  if (*before)
+    return sp_fail(SP_ERR_INPUT, "%s%s: a second section %s: put all into one", s->path,
+                   sp_scan_where(s, s->line, where), name);
+  *before = true;
+  return SP_OK;
+}
+
+/* Fail if a line outside sections ends a known section, whose first line must be damaged. */
+static sp_status check_no_end(const sp_scan *s, const sp_span *line) {
+  static const char *const ends[] = {"$EndPhysicalNames", "$EndEntities", "$EndPartitionedEntities",
+                                     "$EndNodes", "$EndElements"};
+  char where[24];
+  for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+    if (sp_span_begins(line, ends[e]))
+      return sp_fail(SP_ERR_INPUT, "%s%s: expected $%s before %s, found none", s->path,
+                     sp_scan_where(s, s->line, where), ends[e] + strlen("$End"), ends[e]);
+  return SP_OK;
+}
+
+sp_status sp_gmsh_read_sections(sp_scan *s, sp_gmsh_model *m) {
+  bool format = false, names = false, nodes = false, elements = false;
+  sp_span line;
+  while (sp_scan_line(s, &line)) {
+    const bool old = s->version < 4, parametric = old && sp_span_begins(&line, "$ParametricNodes");
+    const bool partitioned = !old && sp_span_begins(&line, "$PartitionedEntities");
+    const bool has_names = sp_span_begins(&line, "$PhysicalNames");
+    const bool has_nodes = parametric || sp_span_begins(&line, "$Nodes");
+    const bool has_elements = sp_span_begins(&line, "$Elements");
+    const bool has_entities = partitioned || (!old && sp_span_begins(&line, "$Entities"));
+    if ((has_names || has_nodes || has_elements || has_entities) && !format)
+      return sp_fail(SP_ERR_INPUT, "%s:%zu: expected $MeshFormat before this section", s->path,
+                     s->line);
+    if (sp_span_begins(&line, "$MeshFormat")) {
+      SP_TRY(begin_once(s, "$MeshFormat", &format));
+      SP_TRY(sp_scan_format(s));
+    } else if (has_names) {
+      SP_TRY(begin_once(s, "$PhysicalNames", &names));
+      SP_TRY(sp_gmsh_read_names(s, m));
+    } else if (has_nodes) {
+      SP_TRY(begin_once(s, "$Nodes", &nodes));
+      SP_TRY(old ? sp_gmsh_format2_nodes(s, parametric, m) : sp_gmsh_format4_nodes(s, m));
+    } else if (has_elements) {
+      SP_TRY(begin_once(s, "$Elements", &elements));
+      SP_TRY(old ? sp_gmsh_format2_elements(s, m) : sp_gmsh_format4_elements(s, m));
+    } else if (has_entities) {
+      SP_TRY(sp_gmsh_format4_entities(s, partitioned, m));
+    } else if (old && (sp_span_begins(&line, "$NodeData") || sp_span_begins(&line, "$Element"))) {
+      break; /* results of a solver: stop, as gmsh does */
+    } else {
+      SP_TRY(check_no_end(s, &line));
+    }
+  }
+  return SP_OK;
+}
+
 /* The SDK would read a missing or empty file as an empty model, and any other file without a mesh's
  * start as a script. */
 static sp_status read_model(const sp_gmsh_sizes *sizes, int files, sp_gmsh_model *m) {
@@ -84,8 +142,8 @@ static sp_status read_model(const sp_gmsh_sizes *sizes, int files, sp_gmsh_model
                    m->path, m->version);
   if (m->version == 0) return sp_gmsh_sdk_read(sizes, m);
   SP_TRY(sp_scan_open(m->path, &s, &bytes, &size));
-  const sp_status status =
-      m->version >= 4 ? sp_gmsh_format4_read(&s, m) : sp_gmsh_format2_read(&s, m);
+  s.version = m->version;
+  const sp_status status = sp_gmsh_read_sections(&s, m);
   sp_scan_close(bytes, size);
   return status;
 }

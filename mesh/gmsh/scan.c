@@ -169,36 +169,11 @@ sp_status sp_scan_format(sp_scan *s) {
   bool sound =
       sp_span_word(&line, &word) && sp_span_int(&line, &binary) && sp_span_int(&line, &size);
   sound = sound && sp_span_real(&word, &s->version);
-  if (!sound || s->version < 2 || s->version >= 5 || (binary && s->version >= 4 && size != 8))
+  const bool old = s->version >= 2 && s->version < 3, new = s->version >= 4 && s->version < 5;
+  if (!sound || !(old || new) || (new &&binary &&size != 8))
     return sp_scan_unexpected(s, &whole, "the version, 0 or 1 for binary, and 8");
   s->binary = binary != 0;
   if (s->binary && !sp_scan_int(s, &one)) return sp_scan_unexpected(s, &s->rest, "a binary 1");
   s->swapped = one != 1;
-  return SP_OK;
-}
-
-sp_status sp_scan_after_format(const sp_scan *s, bool format) {
-  if (format) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s:%zu: expected $MeshFormat before this section", s->path,
-                 s->line);
-}
-
-sp_status sp_scan_no_end(const sp_scan *s, const sp_span *line) {
-  static const char *const ends[] = {"$EndPhysicalNames", "$EndEntities", "$EndPartitionedEntities",
-                                     "$EndNodes", "$EndElements"};
-  char where[24];
-  for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
-    if (sp_span_begins(line, ends[e]))
-      return sp_fail(SP_ERR_INPUT, "%s%s: expected $%s before %s, found none", s->path,
-                     sp_scan_where(s, s->line, where), ends[e] + strlen("$End"), ends[e]);
-  return SP_OK;
-}
-
-sp_status sp_scan_once(const sp_scan *s, const char *name, bool *before) {
-  char where[24];
-  if (*before)
-    return sp_fail(SP_ERR_INPUT, "%s%s: a second section %s: put all into one", s->path,
-                   sp_scan_where(s, s->line, where), name);
-  *before = true;
   return SP_OK;
 }

@@ -18,8 +18,8 @@ typedef struct sp_span {
 typedef struct sp_scan {
   const char *path;
   sp_span rest;
-  size_t line; /* of the line that was read last */
-  double version;
+  size_t line;          /* of the line that was read last */
+  double version;       /* before $MeshFormat the caller's */
   bool binary, swapped; /* swapped: written by a machine of the other byte order */
 } sp_scan;
 
@@ -50,15 +50,6 @@ bool sp_scan_reals(sp_scan *s, int count, double *values);
 
 /* Read the section $MeshFormat: the version, the encoding, and the byte order of a binary file. */
 sp_status sp_scan_format(sp_scan *s);
-
-/* Fail if a section begins before $MeshFormat. */
-sp_status sp_scan_after_format(const sp_scan *s, bool format);
-
-/* Fail if a line outside sections ends a known section, whose first line must be damaged. */
-sp_status sp_scan_no_end(const sp_scan *s, const sp_span *line);
-
-/* Set *before; fail if it is set, for a repeated section `name`, of which gmsh keeps the last. */
-sp_status sp_scan_once(const sp_scan *s, const char *name, bool *before);
 
 /* Fail: "expected X, found 'the start of the line'". */
 sp_status sp_scan_unexpected(const sp_scan *s, const sp_span *found, const char *expected);
