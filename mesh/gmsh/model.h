@@ -133,6 +133,29 @@ const char *sp_gmsh_group_name(const sp_gmsh_model *m, int dimension, int number
 /* The order of two size_t, for qsort. */
 int sp_gmsh_compare_sizes(const void *left, const void *right);
 
+/* ---- model.c: questions to the CAD kernel about an open geometry ---- */
+
+/* The caller frees the list by gmshFree. */
+typedef struct sp_gmsh_tags {
+  int *list;
+  size_t count;
+} sp_gmsh_tags;
+
+/* Pairs of dimension and tag of all entities of a dimension, or with -1 of all. */
+sp_status sp_gmsh_list(const char *path, int dimension, sp_gmsh_tags *pairs);
+
+/* The tags of the entities of the next higher or lower dimension at one. */
+sp_gmsh_tags sp_gmsh_adjacent(int dimension, int tag, bool higher);
+
+bool sp_gmsh_is_plane(int face);
+
+/* Length, area or volume; NaN if it is unknown. */
+double sp_gmsh_mass(int dimension, int tag);
+
+/* points[count][3] of a curve. parameters[count] are shares of its range, from 0 to 1, and become
+ * its parameters. False if the curve has none. */
+bool sp_gmsh_sample_curve(int curve, size_t count, double *parameters, double *points);
+
 /* ---- read.c, format2.c, format4.c ---- */
 
 /* Read a file of format 2 (2.0 to 2.2) or 4 (4.0 and 4.1), ASCII or binary, into *m, which has only
@@ -169,8 +192,8 @@ void sp_gmsh_cad_compare(sp_gmsh_model *m);
 /* ---- sweep_find.c, sweep.c ---- */
 
 /* Choose the bodies of an open geometry that are swept, m->sweeps, and exclude them from gmsh's
- * meshing. `size`: of elements. bodies[count]: tags, in pairs with the dimension. */
-sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const int *bodies, size_t count, double size);
+ * meshing. `size`: of elements. */
+sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const sp_gmsh_tags *bodies, double size);
 
 /* True for a target, a side, or a curve of a target without a mesh of its own. */
 bool sp_gmsh_is_swept(const sp_gmsh_model *m, int dimension, int tag);
@@ -181,8 +204,8 @@ sp_status sp_gmsh_sweep_bodies(sp_gmsh_model *m);
 /* ---- gaps.c ---- */
 
 /* Set sizes along the curves of an open geometry: the gaps between the curves of a face, at most
- * `size`. Faces of swept bodies are left out. faces[count]: pairs of dimension and tag. */
-sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const int *faces, size_t count, double size);
+ * `size`. Faces of swept bodies are left out. */
+sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const sp_gmsh_tags *faces, double size);
 
 /* ---- curve.c ---- */
 
