@@ -177,11 +177,6 @@ sp_status sp_file_reserve(const char *path, int64_t bytes) {
   return close_file(file, result == 0 || unknown ? SP_OK : fail_errno());
 }
 
-sp_status sp_file_check(const char *path) {
-  const int file = open(path, O_RDWR | O_CLOEXEC);
-  return file < 0 ? fail_errno() : close_file(file, SP_OK);
-}
-
 sp_status sp_file_sync(const char *path) {
   const int file = open(path, O_WRONLY | O_CLOEXEC);
   if (file < 0) return fail_errno();

@@ -68,9 +68,6 @@ sp_status sp_file_replace(const char *path, const void *bytes, size_t size);
  * its contents. SP_OK also if the file system cannot reserve space. */
 sp_status sp_file_reserve(const char *path, int64_t bytes);
 
-/* Check that this machine has `path` and may read and write it. */
-sp_status sp_file_check(const char *path);
-
 /* fsync(2): wait until this machine's writes to `path` are on the disk. */
 sp_status sp_file_sync(const char *path);
 
