@@ -142,22 +142,6 @@ static dataset describe_dataset(const sp_field_piece *p, int index) {
   return d;
 }
 
-static void write_attribute(hid_t group, const char *name, hid_t type, hid_t space,
-                            const void *value) {
-  const hid_t attribute = H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  H5Awrite(attribute, type, value);
-  H5Aclose(attribute);
-}
-
-static void write_unit(hid_t set, const char *unit) {
-  const hid_t text = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
-  H5Tset_size(text, strlen(unit));
-  H5Tset_cset(text, H5T_CSET_UTF8);
-  write_attribute(set, "units", text, space, unit);
-  H5Sclose(space);
-  H5Tclose(text);
-}
-
 static void write_list(hid_t group, const char *name, hid_t type, int count, const void *values) {
   const hid_t space = H5Screate_simple(1, (hsize_t[]){(hsize_t)count}, NULL);
   const hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -196,7 +180,11 @@ static void create_dataset(hid_t file, const dataset *set) {
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
   const hid_t id =
       H5Dcreate2(file, set->path, set->type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-  if (set->unit && set->unit[0]) write_unit(id, set->unit);
+  if (set->unit && set->unit[0]) {
+    const hid_t text = sp_hdf5_text_type(strlen(set->unit));
+    sp_hdf5_attribute(id, "units", text, 0, set->unit);
+    H5Tclose(text);
+  }
   H5Dclose(id);
   H5Pclose(creation);
   H5Sclose(space);
@@ -296,9 +284,7 @@ static void create_lists(hid_t file, const sp_field_piece *p) {
     if (list.path[0]) create_list(file, &list);
   }
   const hid_t steps = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
-  const hid_t one = H5Screate(H5S_SCALAR);
-  write_attribute(steps, "NSteps", H5T_NATIVE_INT64, one, (int64_t[]){0});
-  H5Sclose(one);
+  sp_hdf5_attribute(steps, "NSteps", H5T_NATIVE_INT64, 0, (int64_t[]){0});
   H5Gclose(steps);
 }
 
@@ -317,17 +303,13 @@ void sp_field_append_state(hid_t file, const sp_field_piece *p) {
 
 void sp_field_create(hid_t file, const sp_field_piece *p) {
   const hid_t root = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  const hid_t one = H5Screate(H5S_SCALAR), two = H5Screate_simple(1, (hsize_t[]){2}, NULL);
-  write_attribute(root, "Version", H5T_NATIVE_INT64, two,
-                  p->state ? (int64_t[]){2, 0} : (int64_t[]){1, 0});
+  sp_hdf5_attribute(root, "Version", H5T_NATIVE_INT64, 2, (int64_t[]){p->state ? 2 : 1, 0});
   static const char kind[] = "UnstructuredGrid";
   const hid_t text = H5Tcopy(H5T_C_S1);
   H5Tset_size(text, sizeof kind - 1);
   H5Tset_strpad(text, H5T_STR_NULLPAD);
-  write_attribute(root, "Type", text, one, kind);
+  sp_hdf5_attribute(root, "Type", text, 0, kind);
   H5Tclose(text);
-  H5Sclose(two);
-  H5Sclose(one);
   write_counts(root, "NumberOfPoints", p, true, 1);
   write_counts(root, "NumberOfConnectivityIds", p, false, p->nodes);
   write_counts(root, "NumberOfCells", p, false, 1);

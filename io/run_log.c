@@ -44,21 +44,10 @@ static sp_status fail_write(const sp_run_log *log) {
 
 /* ---- Writing ---- */
 
-/* `value` points to the number or the pointer to the text. */
-static void write_attribute(hid_t object, const char *name, hid_t type, const void *value) {
-  const hid_t space = H5Screate(H5S_SCALAR);
-  const hid_t id = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  H5Awrite(id, type, value);
-  H5Aclose(id);
-  H5Sclose(space);
-}
-
 /* A text of variable length: readers get plain strings, and there is no limit of 64 KiB. */
 static void write_text(hid_t object, const char *name, const char *text) {
-  const hid_t type = H5Tcopy(H5T_C_S1);
-  H5Tset_size(type, H5T_VARIABLE);
-  H5Tset_cset(type, H5T_CSET_UTF8);
-  write_attribute(object, name, type, &text);
+  const hid_t type = sp_hdf5_text_type(H5T_VARIABLE);
+  sp_hdf5_attribute(object, name, type, 0, &text);
   H5Tclose(type);
 }
 
@@ -122,9 +111,7 @@ static size_t measure_text(const sp_record_node *table) {
 
 /* The compound type of a row, without gaps, and the units of its columns. */
 static hid_t describe_row(const sp_record_node *row, size_t text_width, size_t size, char *units) {
-  const hid_t text = H5Tcopy(H5T_C_S1);
-  H5Tset_size(text, text_width);
-  H5Tset_cset(text, H5T_CSET_UTF8);
+  const hid_t text = sp_hdf5_text_type(text_width);
   const hid_t type = H5Tcreate(H5T_COMPOUND, 8 + text_width);
   size_t offset = 0;
   for (const sp_record_node *cell = row->first; cell; cell = cell->next) {
@@ -184,10 +171,10 @@ static void write_member(hid_t file, const sp_record_node *n) {
   char unit[256];
   switch (n->kind) {
   case SP_RECORD_INTEGER:
-    write_attribute(file, n->name, H5T_NATIVE_INT64, &n->integer);
+    sp_hdf5_attribute(file, n->name, H5T_NATIVE_INT64, 0, &n->integer);
     break;
   case SP_RECORD_REAL:
-    write_attribute(file, n->name, H5T_NATIVE_DOUBLE, &n->real);
+    sp_hdf5_attribute(file, n->name, H5T_NATIVE_DOUBLE, 0, &n->real);
     snprintf(unit, sizeof unit, "%s_unit", n->name);
     if (n->unit) write_text(file, unit, n->unit);
     break;
