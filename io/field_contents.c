@@ -193,12 +193,14 @@ static void create_dataset(hid_t file, const dataset *set) {
 /* ---- The lists of a series, a row per state ---- */
 
 typedef struct state_list {
-  char path[160];          /* empty: none */
+  char path[160];
   int dimensions, columns; /* with two dimensions one or two columns */
   hid_t type;
   int64_t integers[2];
   double real;
 } state_list;
+
+typedef void visit_list(hid_t file, const sp_field_piece *p, const state_list *list);
 
 enum { STATE_LISTS = 8, TEXT_LISTS = 2 };
 
@@ -206,45 +208,39 @@ static int state_list_count(const sp_field_piece *p) {
   return STATE_LISTS + p->data->value_count + (p->data->text_count > 0 ? TEXT_LISTS : 0);
 }
 
-/* Of values: their first row. */
-static state_list describe_offsets(const sp_field_piece *p, const sp_field_values *values) {
-  state_list list = {.dimensions = 1, .columns = 1, .type = H5T_NATIVE_INT64};
-  if (!values->of_elements) list.integers[0] = p->states * state_rows(p);
-  if (!values->kept)
-    snprintf(list.path, sizeof list.path, "/VTKHDF/Steps/%sDataOffsets/%s",
-             values->of_elements ? "Cell" : "Point", values->name);
-  return list;
-}
-
-/* Of texts: their first row, or one component and their number. */
-static state_list describe_texts(const sp_field_piece *p, bool offsets) {
-  state_list list = {.dimensions = 1, .columns = 1, .type = H5T_NATIVE_INT64};
-  if (!offsets) list = (state_list){"", 2, 2, H5T_NATIVE_INT64, {1, p->data->text_count}, 0};
-  snprintf(list.path, sizeof list.path, "/VTKHDF/Steps/FieldData%s/%s",
-           offsets ? "Offsets" : "Sizes", p->data->text_name);
-  return list;
-}
-
-/* The mesh is the same in all states: its offsets are 0. */
-static state_list describe_list(const sp_field_piece *p, int index) {
-  const sp_field_state *state = p->state;
+/* The mesh is the same in all states: its offsets are 0. Values of a state have their first row;
+ * texts their first row, and one component and their number. */
+static void visit_lists(hid_t file, const sp_field_piece *p, visit_list *visit) {
+  const sp_field_data *data = p->data;
   const state_list lists[STATE_LISTS] = {
-      {"/restart/known", 1, 1, H5T_NATIVE_INT64, {state->known}, 0},
-      {"/restart/length", 1, 1, H5T_NATIVE_DOUBLE, {0}, state->length},
+      {"/restart/known", 1, 1, H5T_NATIVE_INT64, {p->state->known}, 0},
+      {"/restart/length", 1, 1, H5T_NATIVE_DOUBLE, {0}, p->state->length},
       {"/VTKHDF/Steps/PartOffsets", 1, 1, H5T_NATIVE_INT64, {0}, 0},
       {"/VTKHDF/Steps/NumberOfParts", 1, 1, H5T_NATIVE_INT64, {p->ranks}, 0},
       {"/VTKHDF/Steps/PointOffsets", 1, 1, H5T_NATIVE_INT64, {0}, 0},
       {"/VTKHDF/Steps/CellOffsets", 2, 1, H5T_NATIVE_INT64, {0}, 0},
       {"/VTKHDF/Steps/ConnectivityIdOffsets", 2, 1, H5T_NATIVE_INT64, {0}, 0},
-      {"/VTKHDF/Steps/Values", 1, 1, H5T_NATIVE_DOUBLE, {0}, state->time},
+      {"/VTKHDF/Steps/Values", 1, 1, H5T_NATIVE_DOUBLE, {0}, p->state->time},
   };
-  const int texts = STATE_LISTS + p->data->value_count;
-  if (index < STATE_LISTS) return lists[index];
-  return index < texts ? describe_offsets(p, &p->data->values[index - STATE_LISTS])
-                       : describe_texts(p, index == texts);
+  for (int l = 0; l < STATE_LISTS; l++) visit(file, p, &lists[l]);
+  for (const sp_field_values *v = data->values; v < data->values + data->value_count; v++) {
+    const int64_t first = v->of_elements ? 0 : p->states * state_rows(p);
+    state_list list = {"", 1, 1, H5T_NATIVE_INT64, {first}, 0};
+    snprintf(list.path, sizeof list.path, "/VTKHDF/Steps/%sDataOffsets/%s",
+             v->of_elements ? "Cell" : "Point", v->name);
+    if (!v->kept) visit(file, p, &list);
+  }
+  state_list offsets = {"", 1, 1, H5T_NATIVE_INT64, {0}, 0};
+  state_list sizes = {"", 2, 2, H5T_NATIVE_INT64, {1, data->text_count}, 0};
+  if (data->text_count == 0) return;
+  snprintf(offsets.path, sizeof offsets.path, "/VTKHDF/Steps/FieldDataOffsets/%s", data->text_name);
+  snprintf(sizes.path, sizeof sizes.path, "/VTKHDF/Steps/FieldDataSizes/%s", data->text_name);
+  visit(file, p, &offsets);
+  visit(file, p, &sizes);
 }
 
-static void create_list(hid_t file, const state_list *list) {
+static void create_list(hid_t file, const sp_field_piece *p, const state_list *list) {
+  (void)p;
   const hsize_t columns = (hsize_t)list->columns;
   const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
   H5Pset_chunk(creation, list->dimensions, (hsize_t[]){LIST_ROWS, columns});
@@ -279,20 +275,14 @@ static void create_lists(hid_t file, const sp_field_piece *p) {
                                        "/VTKHDF/Steps/FieldDataSizes"};
   for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
     H5Gclose(H5Gcreate2(file, groups[g], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-  for (int index = 0; index < state_list_count(p); index++) {
-    const state_list list = describe_list(p, index);
-    if (list.path[0]) create_list(file, &list);
-  }
+  visit_lists(file, p, create_list);
   const hid_t steps = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
   sp_hdf5_attribute(steps, "NSteps", H5T_NATIVE_INT64, 0, (int64_t[]){0});
   H5Gclose(steps);
 }
 
 void sp_field_append_state(hid_t file, const sp_field_piece *p) {
-  for (int index = 0; index < state_list_count(p); index++) {
-    const state_list list = describe_list(p, index);
-    if (list.path[0]) append_to_list(file, p, &list);
-  }
+  visit_lists(file, p, append_to_list);
   H5Fflush(file, H5F_SCOPE_LOCAL);
   const hid_t steps = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
   const hid_t count = H5Aopen(steps, "NSteps", H5P_DEFAULT);
