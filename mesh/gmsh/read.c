@@ -14,60 +14,33 @@
 
 /* ---- The file ---- */
 
-static bool ends_with(const char *text, const char *end) {
-  const size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-static sp_status fail_damaged(const char *path, int line, const char *expected) {
-  return sp_fail(SP_ERR_INPUT, "%s:%d: expected %s; is the file damaged or cut short?", path, line,
+static sp_status fail_damaged(const char *path, size_t line, const char *expected) {
+  return sp_fail(SP_ERR_INPUT, "%s:%zu: expected %s; is the file damaged or cut short?", path, line,
                  expected);
 }
 
 /* Find the version of a mesh, behind $MeshFormat; 0 for other files. Custom sections may precede
  * it. */
-static sp_status find_version(const char *path, FILE *stream, double *version) {
-  char *line = NULL;
-  size_t room = 0;
-  int number = 0;
-  bool blank = true, found = false;
+static sp_status find_version(sp_scan s, double *version) {
+  sp_span line = {0}, word;
+  const char *ending = strrchr(s.path, '.');
   *version = 0;
-  while (blank && getline(&line, &room, stream) > 0) {
-    blank = line[strspn(line, " \t\r\n")] == '\0';
-    number++;
-  }
-  const bool mesh = !blank && line[0] == '$';
-  const bool format1 = mesh && strncmp(line, "$NOD", 4) == 0 && strchr("\r\n", line[4]);
-  if (mesh) {
-    do found = strncmp(line, "$MeshFormat", 11) == 0;
-    while (!found && getline(&line, &room, stream) > 0 && ++number);
-    if (found && getline(&line, &room, stream) > 0) *version = strtod(line, NULL);
-  }
-  free(line);
-  if (!mesh && !ends_with(path, ".msh")) return SP_OK;
+  while (sp_scan_line(&s, &line) && line.at == line.end) continue;
+  const bool mesh = line.at < line.end && *line.at == '$';
+  const bool format1 = mesh && sp_span_begins(&line, "$NOD") && line.end == line.at + 4;
+  bool found = mesh && sp_span_begins(&line, "$MeshFormat");
+  while (mesh && !found && sp_scan_line(&s, &line)) found = sp_span_begins(&line, "$MeshFormat");
+  if (!mesh && !(ending && strcmp(ending, ".msh") == 0)) return SP_OK;
   if (format1)
     return sp_fail(SP_ERR_INPUT,
                    "%s: this is gmsh's format 1, which is not read: convert it with `gmsh %s -save "
                    "-format msh41 -o NEW.msh`",
-                   path, path);
-  if (!mesh || !found)
-    return fail_damaged(path, 1, "a gmsh mesh, which begins with a line $MeshFormat");
+                   s.path, s.path);
+  if (!found) return fail_damaged(s.path, 1, "a gmsh mesh, which begins with a line $MeshFormat");
+  const size_t number = s.line + 1;
+  if (sp_scan_line(&s, &line) && sp_span_word(&line, &word)) (void)sp_span_real(&word, version);
   if ((*version >= 2 && *version < 3) || (*version >= 4 && *version < 5)) return SP_OK;
-  return fail_damaged(path, number + 1, "the version of the format, 2.2 or 4.1");
-}
-
-static sp_status check_file(const char *path, double *version) {
-  struct stat file;
-  *version = 0;
-  if (stat(path, &file)) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
-  if (S_ISDIR(file.st_mode))
-    return sp_fail(SP_ERR_INPUT, "%s: is a directory, expected a mesh file", path);
-  if (file.st_size == 0) return sp_fail(SP_ERR_INPUT, "%s: the file is empty", path);
-  FILE *stream = fopen(path, "rb");
-  if (!stream) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
-  const sp_status status = find_version(path, stream, version);
-  fclose(stream);
-  return status;
+  return fail_damaged(s.path, number, "the version of the format, 2.2 or 4.1");
 }
 
 /* Set *before; fail if it is set, for a repeated section `name`, of which gmsh keeps the last. */
@@ -131,21 +104,25 @@ sp_status sp_gmsh_read_sections(sp_scan *s, sp_gmsh_model *m) {
 /* The SDK would read a missing or empty file as an empty model, and any other file without a mesh's
  * start as a script. */
 static sp_status read_model(const sp_gmsh_sizes *sizes, int files, sp_gmsh_model *m) {
+  struct stat file;
   sp_scan s;
   char *bytes;
   size_t size;
-  SP_TRY(check_file(m->path, &m->version));
-  if (files > 0 && m->version < 4.05)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: expected a part of a split mesh in format 4.1, found %g: split the mesh "
-                   "with -format msh41",
-                   m->path, m->version);
-  if (m->version == 0) return sp_gmsh_sdk_read(sizes, m);
+  if (stat(m->path, &file)) return sp_fail(SP_ERR_INPUT, "%s: %s", m->path, strerror(errno));
+  if (S_ISDIR(file.st_mode))
+    return sp_fail(SP_ERR_INPUT, "%s: is a directory, expected a mesh file", m->path);
+  if (file.st_size == 0) return sp_fail(SP_ERR_INPUT, "%s: the file is empty", m->path);
   SP_TRY(sp_scan_open(m->path, &s, &bytes, &size));
+  sp_status status = find_version(s, &m->version);
   s.version = m->version;
-  const sp_status status = sp_gmsh_read_sections(&s, m);
+  if (!status && files > 0 && m->version < 4.05)
+    status = sp_fail(SP_ERR_INPUT,
+                     "%s: expected a part of a split mesh in format 4.1, found %g: split the mesh "
+                     "with -format msh41",
+                     m->path, m->version);
+  if (!status && m->version > 0) status = sp_gmsh_read_sections(&s, m);
   sp_scan_close(bytes, size);
-  return status;
+  return !status && m->version == 0 ? sp_gmsh_sdk_read(sizes, m) : status;
 }
 
 /* ---- Hexahedra ---- */
