@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <hdf5.h>
 
@@ -27,16 +26,10 @@ struct sp_run_log {
   char *path;
   const sp_record *record;
   bool begun;        /* the file at PATH is from this log */
-  double next_write; /* on the monotonic clock */
+  double next_write; /* MPI_Wtime */
   int series_count;
   series series[SP_LOG_SERIES_MOST];
 };
-
-static double monotonic_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static sp_status fail_write(const sp_run_log *log) {
   return sp_fail(SP_ERR_SYSTEM, "cannot write log %s: %s", log->path, sp_error_message());
@@ -198,18 +191,18 @@ static void write_everything(int64_t file, const void *context) {
 }
 
 sp_status sp_run_log_flush(sp_run_log *log) {
-  const double start = monotonic_seconds();
+  const double start = MPI_Wtime();
   log->begun = true;
   sp_status status = sp_record_check(log->record);
   if (!status) status = sp_hdf5_replace(log->path, write_everything, log);
-  const double now = monotonic_seconds();
+  const double now = MPI_Wtime();
   const double pause = WRITE_PAUSE * (now - start);
   log->next_write = now + (pause > WRITE_INTERVAL ? pause : WRITE_INTERVAL);
   return status ? fail_write(log) : SP_OK;
 }
 
 sp_status sp_run_log_flush_if_due(sp_run_log *log) {
-  return !log->begun || monotonic_seconds() < log->next_write ? SP_OK : sp_run_log_flush(log);
+  return !log->begun || MPI_Wtime() < log->next_write ? SP_OK : sp_run_log_flush(log);
 }
 
 /* ---- Creation and rows ---- */
