@@ -60,22 +60,10 @@ static int compare_groups(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Keep the first of equal neighbours in a sorted list. */
-static size_t drop_equal(void *list, size_t count, size_t width,
-                         int (*compare)(const void *, const void *)) {
-  char *rows = list;
-  size_t kept = 0;
-  if (count > 0) qsort(rows, count, width, compare);
-  for (size_t i = 0; i < count; i++)
-    if (kept == 0 || compare(rows + i * width, rows + (kept - 1) * width) != 0)
-      memmove(rows + kept++ * width, rows + i * width, width);
-  return kept;
-}
-
 /* Merge groups with one number, and add up their counts. Returns the number of groups. */
 static size_t merge_groups(named_group *all, size_t count) {
   size_t kept = 0;
-  if (count > 0) qsort(all, count, sizeof *all, compare_groups);
+  qsort(all, count, sizeof *all, compare_groups);
   for (size_t i = 0; i < count; i++) {
     named_group *last = &all[kept > 0 ? kept - 1 : 0];
     if (kept == 0 || compare_groups(&all[i], last) != 0) {
@@ -121,26 +109,27 @@ static int compare_keys(const void *left, const void *right) {
   return strncmp(left, right, KEY_SIZE);
 }
 
-static sp_status make_key(const char *path, const char *what, const sp_family *own, size_t count,
-                          const named_group *all, size_t part, char key[KEY_SIZE]) {
+/* The groups of a family ascend by number. */
+static sp_status make_key(const char *path, const char *what, const sp_family *own, size_t part,
+                          char key[KEY_SIZE]) {
   size_t used = 0;
-  for (size_t n = 0; n < count; n++)
-    for (int g = 0; g < own->group_count; g++) {
-      if (own->groups[g].number != all[n].number || !sp_group_has(&own->groups[g], (int)part))
-        continue;
-      used += (size_t)snprintf(key + used, KEY_SIZE - used, "%d ", all[n].number);
-      if (used >= KEY_SIZE)
-        return sp_fail(SP_ERR_INPUT, "%s: a %s is in too many physical groups", path, what);
-    }
+  for (int g = 0; g < own->group_count; g++) {
+    if (!sp_group_has(&own->groups[g], (int)part)) continue;
+    used += (size_t)snprintf(key + used, KEY_SIZE - used, "%d ", own->groups[g].number);
+    if (used >= KEY_SIZE)
+      return sp_fail(SP_ERR_INPUT, "%s: a %s is in too many physical groups", path, what);
+  }
   return SP_OK;
 }
 
-static bool key_has(const char *key, int number) {
-  char text[16];
-  const int length = snprintf(text, sizeof text, "%d ", number);
-  for (const char *at = key; at && *at; at = strchr(at, ' '), at = at ? at + 1 : NULL)
-    if (strncmp(at, text, (size_t)length) == 0) return true;
-  return false;
+/* Sort keys and drop repeated ones. Returns their number. */
+static size_t sort_keys(char (*keys)[KEY_SIZE], size_t count) {
+  size_t kept = 0;
+  qsort(keys, count, KEY_SIZE, compare_keys);
+  for (size_t k = 0; k < count; k++)
+    if (kept == 0 || compare_keys(keys[k], keys[kept - 1]) != 0)
+      memmove(keys[kept++], keys[k], KEY_SIZE);
+  return kept;
 }
 
 static sp_status replace_family(size_t group_count, const named_group *groups, size_t key_count,
@@ -150,9 +139,14 @@ static sp_status replace_family(size_t group_count, const named_group *groups, s
     SP_TRY(sp_family_set_group(family, (int)g, groups[g].name, groups[g].number));
     family->groups[g].listed = groups[g].listed;
     family->groups[g].lost = groups[g].lost;
-    for (int k = 0; k < family->count; k++)
-      if (key_has(keys[k], groups[g].number)) SP_TRY(sp_group_add(&family->groups[g], k));
   }
+  for (int k = 0; k < family->count; k++)
+    for (char *at = keys[k], *end; *at; at = end + 1) {
+      const named_group wanted = {.number = (int)strtol(at, &end, 10)};
+      const named_group *found =
+          bsearch(&wanted, groups, group_count, sizeof *groups, compare_groups);
+      SP_TRY(sp_group_add(&family->groups[found - groups], k));
+    }
   return SP_OK;
 }
 
@@ -165,11 +159,10 @@ static sp_status unify_family(MPI_Comm comm, const char *path, const char *what,
   SP_OWNED char(*mine)[KEY_SIZE] = NULL, (*keys)[KEY_SIZE] = NULL;
   SP_TRY(gather_groups(comm, family, &groups, &group_count));
   sp_status status = sp_allocate(own, KEY_SIZE, what, &mine);
-  for (size_t p = 0; p < own && !status; p++)
-    status = make_key(path, what, family, group_count, groups, p, mine[p]);
+  for (size_t p = 0; p < own && !status; p++) status = make_key(path, what, family, p, mine[p]);
   SP_TRY(sp_agree(comm, status));
   SP_TRY(sp_gather_records(comm, mine, own, KEY_SIZE, what, &keys, &key_count));
-  key_count = drop_equal(keys, key_count, KEY_SIZE, compare_keys);
+  key_count = sort_keys(keys, key_count);
   for (size_t n = 0; n < count; n++) {
     if (parts[n] < 0) continue;
     const char(*found)[KEY_SIZE] = bsearch(mine[parts[n]], keys, key_count, KEY_SIZE, compare_keys);
