@@ -29,11 +29,10 @@ enum { CAUSE_SIZE = 64 };
 
 /* ---- The program: find, start, wait ---- */
 
-/* Relative to the folder of the running program: sp_solve in a build tree, an installed one, and
- * the tests and fuzzing harnesses of a build tree. And to the folder of the shared library, in a
- * build tree and installed. */
-static const char *const PLACES[] = {"mesh", SP_READER_INSTALLED, "../mesh", "../../mesh"};
-static const char *const LIBRARY_PLACES[] = {"mesh", SP_READER_OF_LIBRARY};
+/* Relative to the folder of the running program (in a build tree also a test or a fuzzing harness),
+ * or of the shared library that this code is in. */
+static const char *const PLACES[] = {"mesh", SP_READER_INSTALLED, SP_READER_OF_LIBRARY, "../mesh",
+                                     "../../mesh"};
 
 static void cut_name(char *path) {
   char *name = strrchr(path, '/');
@@ -55,24 +54,22 @@ static bool is_in(const char *folder, const char *place, char path[PATH_MAX]) {
   return length < PATH_MAX && access(path, X_OK) == 0;
 }
 
-/* Beside the shared library that this code is in, or where a static one was to be installed. */
-static bool find_of_library(char path[PATH_MAX]) {
-  char folder[PATH_MAX];
-  Dl_info own;
-  if (dladdr(PLACES, &own) && own.dli_fname && realpath(own.dli_fname, folder)) {
-    cut_name(folder);
-    for (size_t p = 0; p < sizeof LIBRARY_PLACES / sizeof *LIBRARY_PLACES; p++)
-      if (is_in(folder, LIBRARY_PLACES[p], path)) return true;
-  }
-  return is_in(SP_READER_FOLDER, ".", path);
+static bool is_beside(const char *folder, char path[PATH_MAX]) {
+  for (size_t p = 0; p < sizeof PLACES / sizeof *PLACES; p++)
+    if (is_in(folder, PLACES[p], path)) return true;
+  return false;
 }
 
 static sp_status find_reader(char path[PATH_MAX]) {
-  char folder[PATH_MAX];
+  char folder[PATH_MAX], library[PATH_MAX];
+  Dl_info own;
   SP_TRY(own_folder(folder));
-  for (size_t p = 0; p < sizeof PLACES / sizeof *PLACES; p++)
-    if (is_in(folder, PLACES[p], path)) return SP_OK;
-  if (find_of_library(path)) return SP_OK;
+  if (is_beside(folder, path)) return SP_OK;
+  if (dladdr(PLACES, &own) && own.dli_fname && realpath(own.dli_fname, library)) {
+    cut_name(library);
+    if (is_beside(library, path)) return SP_OK;
+  }
+  if (is_in(SP_READER_FOLDER, ".", path)) return SP_OK; /* where a static one was to be installed */
   return sp_fail(SP_ERR_SYSTEM,
                  "the program " NAME ", which reads mesh files, is missing: expected %s/%s/" NAME
                  " (where cmake --install puts it) or, in a build tree, %s/%s/" NAME,
