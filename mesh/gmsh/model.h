@@ -1,7 +1,7 @@
 /* Internal to mesh/gmsh/: a mesh as its file lists it. format2.c and format4.c read a .msh; for all
  * other files sdk.c calls the SDK. Each file calls only files to its right:
  *
- *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_sets | gmsh_format4, gmsh_sdk, gmsh_curve |
+ *     gmsh_read | gmsh_cells | gmsh_sets | gmsh_format4, gmsh_sdk, gmsh_curve |
  *     gmsh_format2, gmsh_cad | gmsh_gaps | gmsh_sweep | gmsh_scan, gmsh_model
  *
  * We read .msh files ourselves because the SDK loses information. In format 2 it puts an element
@@ -264,32 +264,3 @@ typedef struct sp_gmsh_cells {
 sp_status sp_gmsh_cells_read(const sp_gmsh_model *m, int files, sp_gmsh_sets *volumes,
                              sp_gmsh_cells *cells);
 void sp_gmsh_cells_free(sp_gmsh_cells *cells);
-
-/* ---- boundary.c ---- */
-
-/* A face in a physical group: its corner nodes as in sp_gmsh_cells, ascending (a triangle begins
- * with 0), and its surface. */
-typedef struct sp_gmsh_face {
-  size_t nodes[4];
-  int surface;
-  bool found; /* sp_gmsh_boundary_find has found it */
-} sp_gmsh_face;
-
-/* The faces in physical groups, sorted by their nodes. A face that is listed several times, once
- * per group, is in all these groups. Surfaces between the parts of a partitioned mesh are left out.
- */
-typedef struct sp_gmsh_boundary {
-  size_t count;
-  sp_gmsh_face *faces;
-} sp_gmsh_boundary;
-
-/* Fill *b. `surfaces` gains the surfaces. The caller frees b->faces, also after a failure. */
-sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
-                                sp_gmsh_boundary *b);
-
-/* The surface of the face with these corner nodes (one is 0 for a triangle); SP_SURFACE_INTERIOR
- * for none. */
-int sp_gmsh_boundary_find(sp_gmsh_boundary *b, const size_t nodes[4]);
-
-/* Count the faces of each group, and the ones that were not found. */
-sp_status sp_gmsh_boundary_count(const sp_gmsh_boundary *b, sp_family *surfaces);

@@ -125,10 +125,103 @@ static sp_status read_model(const sp_gmsh_sizes *sizes, int files, sp_gmsh_model
   return !status && m->version == 0 ? sp_gmsh_sdk_read(sizes, m) : status;
 }
 
+/* ---- The faces in physical groups ---- */
+
+/* A face in a physical group: its corner nodes as in sp_gmsh_cells, ascending (a triangle begins
+ * with 0), and its surface. */
+typedef struct named_face {
+  size_t nodes[4];
+  int surface;
+  bool found; /* find_face has found it */
+} named_face;
+
+/* The faces in physical groups, sorted by their nodes. A face that is listed several times, once
+ * per group, is in all these groups. Surfaces between the parts of a partitioned mesh are left out.
+ */
+typedef struct boundary {
+  size_t count;
+  named_face *faces;
+} boundary;
+
+static int compare_faces(const void *left, const void *right) {
+  const named_face *a = left, *b = right;
+  for (int c = 0; c < 4; c++)
+    if (a->nodes[c] != b->nodes[c]) return a->nodes[c] < b->nodes[c] ? -1 : 1;
+  return 0;
+}
+
+static int compare_listed(const void *left, const void *right) {
+  const int order = compare_faces(left, right), a = ((const named_face *)left)->surface;
+  return order ? order : a - ((const named_face *)right)->surface;
+}
+
+/* Sort the faces, and merge repeated ones. */
+static sp_status merge_faces(sp_gmsh_sets *surfaces, boundary *b) {
+  size_t kept = 0;
+  qsort(b->faces, b->count, sizeof *b->faces, compare_listed);
+  for (size_t f = 0; f < b->count; f++) {
+    named_face *last = &b->faces[kept > 0 ? kept - 1 : 0];
+    if (kept == 0 || compare_faces(last, &b->faces[f]) != 0)
+      b->faces[kept++] = b->faces[f];
+    else
+      SP_TRY(sp_gmsh_sets_unite(surfaces, b->faces[f].surface, &last->surface));
+  }
+  b->count = kept;
+  return SP_OK;
+}
+
+/* Fill *b. `surfaces` gains the surfaces. The caller frees b->faces, also after a failure. */
+static sp_status read_boundary(const sp_gmsh_model *m, sp_gmsh_sets *surfaces, boundary *b) {
+  int entity = -1, surface = 0;
+  SP_TRY(sp_allocate(m->element_count, sizeof *b->faces, "boundary faces", &b->faces));
+  for (size_t i = 0; i < m->element_count; i++) {
+    const sp_gmsh_element *e = &m->elements[i];
+    const sp_gmsh_entity *own = &m->entities[e->entity];
+    if (own->dimension != 2 || own->group_count == 0) continue;
+    if (e->entity != entity) SP_TRY(sp_gmsh_sets_find(surfaces, own, &surface));
+    entity = e->entity;
+    named_face *new = &b->faces[b->count++];
+    *new = (named_face){.surface = surface};
+    for (int c = 0; c < sp_gmsh_type_of(e->type)->corners; c++) /* corners are the first nodes */
+      new->nodes[c] = m->nodes[e->first + (size_t)c] + 1;
+    qsort(new->nodes, 4, sizeof(size_t), sp_gmsh_compare_sizes);
+  }
+  return merge_faces(surfaces, b);
+}
+
+/* The surface of the face with these corner nodes (one is 0 for a triangle); SP_SURFACE_INTERIOR
+ * for none. */
+static int find_face(boundary *b, const size_t nodes[4]) {
+  named_face wanted;
+  memcpy(wanted.nodes, nodes, sizeof wanted.nodes);
+  qsort(wanted.nodes, 4, sizeof(size_t), sp_gmsh_compare_sizes);
+  named_face *found = bsearch(&wanted, b->faces, b->count, sizeof wanted, compare_faces);
+  if (!found) return SP_SURFACE_INTERIOR;
+  found->found = true;
+  return found->surface;
+}
+
+/* Count the faces of each group, and the ones that were not found. */
+static sp_status count_faces(const boundary *b, sp_family *surfaces) {
+  SP_OWNED sp_gid(*counts)[2] = NULL; /* of each surface */
+  SP_TRY(sp_allocate((size_t)surfaces->count, sizeof *counts, "surfaces", &counts));
+  for (size_t f = 0; f < b->count; f++) {
+    counts[b->faces[f].surface][0]++;
+    counts[b->faces[f].surface][1] += !b->faces[f].found;
+  }
+  for (int g = 0; g < surfaces->group_count; g++)
+    for (int p = 0; p < surfaces->groups[g].part_count; p++) {
+      const sp_gid *count = counts[surfaces->groups[g].parts[p]];
+      surfaces->groups[g].listed += count[0];
+      surfaces->groups[g].lost += count[1];
+    }
+  return SP_OK;
+}
+
 /* ---- Hexahedra ---- */
 
 /* `named`: [points], true for corners of named faces; most other faces then need no search. */
-static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points, sp_gmsh_boundary *b,
+static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points, boundary *b,
                        const bool *named, sp_hexes *hexes) {
   const size_t n = sp_hexes_lattice_size(hexes);
   for (size_t e = 0; e < all->count; e++) {
@@ -152,7 +245,7 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_point *points, sp
         face[c] = nodes[sp_corner_node(all->order, corners[c])];
         candidate = candidate && named[face[c] - 1];
       }
-      hexes->surfaces[e][f] = candidate ? sp_gmsh_boundary_find(b, face) : SP_SURFACE_INTERIOR;
+      hexes->surfaces[e][f] = candidate ? find_face(b, face) : SP_SURFACE_INTERIOR;
     }
   }
 }
@@ -219,8 +312,8 @@ static void list_names(const sp_gmsh_model *m, sp_hexes_file *file) {
 }
 
 static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
-                            const sp_gmsh_sets *volumes, const sp_gmsh_sets *surfaces,
-                            sp_gmsh_boundary *b, sp_hexes **out) {
+                            const sp_gmsh_sets *volumes, const sp_gmsh_sets *surfaces, boundary *b,
+                            sp_hexes **out) {
   SP_OWNED bool *named = NULL;
   SP_TRY(sp_hexes_create((sp_gid)all->count, all->order, out));
   SP_TRY(sp_gmsh_sets_copy(m, surfaces, &(*out)->surface));
@@ -236,7 +329,7 @@ static sp_status make_hexes(const sp_gmsh_model *m, const sp_gmsh_cells *all,
   (*out)->file.hash = hash_hexes(*out);
   (*out)->file.cad = m->cad;
   (*out)->file.mesher_seconds = m->mesher_seconds;
-  return sp_gmsh_boundary_count(b, &(*out)->surface);
+  return count_faces(b, &(*out)->surface);
 }
 
 static double seconds(void) {
@@ -251,7 +344,7 @@ static sp_status read_hexes(const char *path, const sp_gmsh_sizes *sizes, int fi
   sp_gmsh_model m = {.path = path};
   sp_gmsh_cells all = {0};
   sp_gmsh_sets volumes = {0}, surfaces = {0};
-  sp_gmsh_boundary b = {0};
+  boundary b = {0};
   const double start = seconds();
   sp_status status = read_model(sizes, files, &m);
   const double read_seconds = seconds() - start;
@@ -264,7 +357,7 @@ static sp_status read_hexes(const char *path, const sp_gmsh_sizes *sizes, int fi
   if (!status) status = sp_gmsh_sets_create(&m, 3, &volumes);
   if (!status) status = sp_gmsh_sets_create(&m, 2, &surfaces);
   if (!status) status = sp_gmsh_cells_read(&m, files, &volumes, &all);
-  if (!status) status = sp_gmsh_boundary_read(&m, &surfaces, &b);
+  if (!status) status = read_boundary(&m, &surfaces, &b);
   if (!status) status = make_hexes(&m, &all, &volumes, &surfaces, &b, hexes);
   if (!status) (*hexes)->file.read_seconds = read_seconds;
   sp_gmsh_cells_free(&all);
