@@ -263,14 +263,12 @@ const char *sp_gmsh_unit(const char *path) {
   return unit_of(path) ? unit_of(path) : "";
 }
 
-sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
-  return sp_gmsh_cad_hexes(comm, path, &(sp_gmsh_sizes){0}, NULL, out);
-}
-
-sp_status sp_gmsh_cad_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
-                            sp_terminal *terminal, sp_hexes **out) {
+sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
+                        sp_terminal *terminal, sp_hexes **out) {
+  static const sp_gmsh_sizes defaults = {0};
   int files = 0;
   *out = NULL;
+  if (!sizes) sizes = &defaults;
   SP_TRY(sp_agree(comm, sp_comm_rank(comm) == 0 ? sp_gmsh_count_parts(path, &files) : SP_OK));
   MPI_Bcast(&files, 1, MPI_INT, 0, comm);
   sp_status status = files > 0 ? read_split(comm, path, sizes, files, out)

@@ -135,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   write_mesh(file, &s);
   require(fclose(file) == 0, "the mesh cannot be written");
   sp_hexes *hexes = NULL;
-  const sp_status status = sp_gmsh_hexes(MPI_COMM_SELF, whole, &hexes);
+  const sp_status status = sp_gmsh_hexes(MPI_COMM_SELF, whole, NULL, NULL, &hexes);
   if (status) {
     require_message(status);
     require(hexes == NULL, "elements after an error");

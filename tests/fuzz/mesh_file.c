@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(fclose(file) == 0, "the mesh cannot be written");
   sp_hexes *hexes = NULL;
   sp_mesh *mesh = NULL;
-  sp_status status = sp_gmsh_hexes(MPI_COMM_SELF, path, &hexes);
+  sp_status status = sp_gmsh_hexes(MPI_COMM_SELF, path, NULL, NULL, &hexes);
   if (!status) status = sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh);
   require(hexes == NULL, "elements that nobody owns");
   if (status) require_message(status);
