@@ -106,13 +106,11 @@ sp_status sp_gmsh_read_sections(sp_scan *s, sp_gmsh_model *m) {
 static sp_status read_model(const sp_gmsh_sizes *sizes, int files, sp_gmsh_model *m) {
   struct stat file;
   sp_scan s;
-  char *bytes;
-  size_t size;
   if (stat(m->path, &file)) return sp_fail(SP_ERR_INPUT, "%s: %s", m->path, strerror(errno));
   if (S_ISDIR(file.st_mode))
     return sp_fail(SP_ERR_INPUT, "%s: is a directory, expected a mesh file", m->path);
   if (file.st_size == 0) return sp_fail(SP_ERR_INPUT, "%s: the file is empty", m->path);
-  SP_TRY(sp_scan_open(m->path, &s, &bytes, &size));
+  SP_TRY(sp_scan_open(m->path, &s));
   sp_status status = find_version(s, &m->version);
   s.version = m->version;
   if (!status && files > 0 && m->version < 4.05)
@@ -121,7 +119,7 @@ static sp_status read_model(const sp_gmsh_sizes *sizes, int files, sp_gmsh_model
                      "with -format msh41",
                      m->path, m->version);
   if (!status && m->version > 0) status = sp_gmsh_read_sections(&s, m);
-  sp_scan_close(bytes, size);
+  sp_scan_close(&s);
   return !status && m->version == 0 ? sp_gmsh_sdk_read(sizes, m) : status;
 }
 

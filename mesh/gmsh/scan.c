@@ -1,4 +1,4 @@
-#include "mesh/gmsh/scan.h"
+#include "mesh/gmsh/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,26 +12,25 @@
 
 /* ---- The file ---- */
 
-sp_status sp_scan_open(const char *path, sp_scan *s, char **bytes, size_t *size) {
+sp_status sp_scan_open(const char *path, sp_scan *s) {
   struct stat status_of;
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
-  void *map = MAP_FAILED;
+  char *map = MAP_FAILED;
   const bool known = fstat(file, &status_of) == 0;
-  *size = known ? (size_t)status_of.st_size : 0;
-  if (*size > 0) map = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, file, 0);
+  const size_t size = known ? (size_t)status_of.st_size : 0;
+  if (size > 0) map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
   const int reason = errno;
   close(file);
   if (map == MAP_FAILED)
     return sp_fail(SP_ERR_INPUT, "%s: cannot be read: %s", path,
-                   *size > 0 ? strerror(reason) : "it is empty or not a regular file");
-  *bytes = map;
-  *s = (sp_scan){.path = path, .rest = {*bytes, *bytes + *size}};
+                   size > 0 ? strerror(reason) : "it is empty or not a regular file");
+  *s = (sp_scan){.path = path, .file = {map, map + size}, .rest = {map, map + size}};
   return SP_OK;
 }
 
-void sp_scan_close(char *bytes, size_t size) {
-  munmap(bytes, size);
+void sp_scan_close(sp_scan *s) {
+  munmap((char *)s->file.at, (size_t)(s->file.end - s->file.at));
 }
 
 /* ---- Lines and words ---- */
