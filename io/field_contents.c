@@ -190,6 +190,17 @@ static void create_dataset(hid_t file, const dataset *set) {
   H5Sclose(space);
 }
 
+/* Write shape[0] rows of shape[1] columns from row `first` on. */
+static void write_rows(hid_t set, hid_t type, int64_t first, const hsize_t *shape, hid_t transfer,
+                       const void *values) {
+  const hid_t in_file = H5Dget_space(set);
+  const hid_t in_memory = H5Screate_simple(H5Sget_simple_extent_ndims(in_file), shape, NULL);
+  H5Sselect_hyperslab(in_file, H5S_SELECT_SET, (hsize_t[]){(hsize_t)first, 0}, NULL, shape, NULL);
+  H5Dwrite(set, type, in_memory, in_file, transfer, values);
+  H5Sclose(in_memory);
+  H5Sclose(in_file);
+}
+
 /* ---- The lists of a series, a row per state ---- */
 
 typedef struct state_list {
@@ -253,16 +264,10 @@ static void create_list(hid_t file, const sp_field_piece *p, const state_list *l
 
 static void append_to_list(hid_t file, const sp_field_piece *p, const state_list *list) {
   const hsize_t columns = (hsize_t)list->columns;
-  const hsize_t start[] = {(hsize_t)p->states, 0}, row[] = {1, columns};
   const hid_t set = H5Dopen2(file, list->path, H5P_DEFAULT);
-  H5Dset_extent(set, (hsize_t[]){start[0] + 1, columns});
-  const hid_t in_file = H5Dget_space(set),
-              in_memory = H5Screate_simple(list->dimensions, row, NULL);
-  H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start, NULL, row, NULL);
-  H5Dwrite(set, list->type, in_memory, in_file, H5P_DEFAULT,
-           list->type == H5T_NATIVE_DOUBLE ? (const void *)&list->real : list->integers);
-  H5Sclose(in_memory);
-  H5Sclose(in_file);
+  H5Dset_extent(set, (hsize_t[]){(hsize_t)p->states + 1, columns});
+  write_rows(set, list->type, p->states, (hsize_t[]){1, columns}, H5P_DEFAULT,
+             list->type == H5T_NATIVE_DOUBLE ? (const void *)&list->real : list->integers);
   H5Dclose(set);
 }
 
@@ -346,9 +351,7 @@ static void fill_block(const sp_field_piece *p, const dataset *set, int64_t firs
 static void write_dataset(hid_t file, const sp_field_piece *p, const dataset *set, hid_t transfer) {
   const int64_t unit_bytes = set->rows * set->columns * set->value_size;
   const int64_t units_per_block = SP_FIELD_BLOCK / unit_bytes;
-  const int dimensions = set->columns > 1 ? 2 : 1;
   const hid_t id = H5Dopen2(file, set->path, H5P_DEFAULT);
-  const hid_t file_space = H5Dget_space(id);
   for (int64_t first = 0; first < set->units && !sp_hdf5_failed(); first += units_per_block) {
     const int64_t left = set->units - first;
     const int64_t count = left < units_per_block ? left : units_per_block;
@@ -357,14 +360,9 @@ static void write_dataset(hid_t file, const sp_field_piece *p, const dataset *se
       block = (const char *)set->values + first * unit_bytes;
     else
       fill_block(p, set, first, count);
-    const hsize_t start[] = {(hsize_t)((set->first + first) * set->rows), 0};
-    const hsize_t shape[] = {(hsize_t)(count * set->rows), (hsize_t)set->columns};
-    const hid_t memory_space = H5Screate_simple(dimensions, shape, NULL);
-    H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start, NULL, shape, NULL);
-    H5Dwrite(id, set->type, memory_space, file_space, transfer, block);
-    H5Sclose(memory_space);
+    write_rows(id, set->type, (set->first + first) * set->rows,
+               (hsize_t[]){(hsize_t)(count * set->rows), (hsize_t)set->columns}, transfer, block);
   }
-  H5Sclose(file_space);
   H5Dclose(id);
 }
 
