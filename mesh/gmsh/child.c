@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,29 +110,13 @@ static int add_descriptors(posix_spawn_file_actions_t *actions, int pipe) {
   return error;
 }
 
-static int set_signals(posix_spawnattr_t *attributes) {
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  int error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  if (!error) error = posix_spawnattr_setsigmask(attributes, &none);
-  if (!error) error = posix_spawnattr_setsigdefault(attributes, &all);
-  return error;
-}
-
 static int spawn(const char *path, char *const *argv, char *const *environment, int pipe,
                  pid_t *id) {
   posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
   int error = posix_spawn_file_actions_init(&actions);
   if (error) return error;
-  error = posix_spawnattr_init(&attributes);
-  if (!error) {
-    error = add_descriptors(&actions, pipe);
-    if (!error) error = set_signals(&attributes);
-    if (!error) error = posix_spawn(id, path, &actions, &attributes, argv, environment);
-    posix_spawnattr_destroy(&attributes);
-  }
+  error = add_descriptors(&actions, pipe);
+  if (!error) error = posix_spawn(id, path, &actions, NULL, argv, environment);
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }

@@ -14,6 +14,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* Blocked and ignored signals are inherited. */
+static void reset_signals(void) {
+  sigset_t none;
+  sigemptyset(&none);
+  for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 int main(int argc, char **argv) {
   char version[SP_GMSH_VERSION_SIZE];
   if (argc != 2 && argc != 8) {
@@ -21,6 +29,7 @@ int main(int argc, char **argv) {
                     "by hand\n");
     return 1;
   }
+  reset_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != (pid_t)atol(argv[1])) return 1;
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* crashes are expected */
