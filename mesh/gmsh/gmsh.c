@@ -82,20 +82,18 @@ static sp_status gather_groups(MPI_Comm comm, const sp_family *own, named_group 
   const size_t n = (size_t)own->group_count;
   SP_OWNED named_group *mine = NULL;
   sp_status status = sp_allocate(n, sizeof *mine, "groups", &mine);
-  for (size_t g = 0; g < n && !status; g++)
-    if (strlen(own->groups[g].name) >= sizeof mine[g].name)
+  for (size_t g = 0; g < n && !status; g++) {
+    const sp_group *from = &own->groups[g];
+    mine[g] = (named_group){.listed = from->listed, .lost = from->lost, .number = from->number};
+    const int length = snprintf(mine[g].name, sizeof mine[g].name, "%s", from->name);
+    if (length >= (int)sizeof mine[g].name)
       status =
           sp_fail(SP_ERR_INPUT,
-                  "the name of physical group %d has %zu characters; at most %zu can be used in "
+                  "the name of physical group %d has %d characters; at most %zu can be used in "
                   "a split mesh",
-                  own->groups[g].number, strlen(own->groups[g].name), sizeof mine[g].name - 1);
-  SP_TRY(sp_agree(comm, status));
-  for (size_t g = 0; g < n; g++) {
-    mine[g].listed = own->groups[g].listed;
-    mine[g].lost = own->groups[g].lost;
-    mine[g].number = own->groups[g].number;
-    snprintf(mine[g].name, sizeof mine[g].name, "%s", own->groups[g].name);
+                  from->number, length, sizeof mine[g].name - 1);
   }
+  SP_TRY(sp_agree(comm, status));
   SP_TRY(sp_gather_records(comm, mine, n, sizeof *mine, "groups", all, count));
   *count = merge_groups(*all, *count);
   return SP_OK;
