@@ -142,22 +142,6 @@ static dataset describe_dataset(const sp_field_piece *p, int index) {
   return d;
 }
 
-static void write_attribute(hid_t group, const char *name, hid_t type, hid_t space,
-                            const void *value) {
-  const hid_t attribute = H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  H5Awrite(attribute, type, value);
-  H5Aclose(attribute);
-}
-
-static void write_unit(hid_t set, const char *unit) {
-  const hid_t text = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
-  H5Tset_size(text, strlen(unit));
-  H5Tset_cset(text, H5T_CSET_UTF8);
-  write_attribute(set, "units", text, space, unit);
-  H5Sclose(space);
-  H5Tclose(text);
-}
-
 static void write_list(hid_t group, const char *name, hid_t type, int count, const void *values) {
   const hid_t space = H5Screate_simple(1, (hsize_t[]){(hsize_t)count}, NULL);
   const hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -196,21 +180,38 @@ static void create_dataset(hid_t file, const dataset *set) {
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
   const hid_t id =
       H5Dcreate2(file, set->path, set->type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-  if (set->unit && set->unit[0]) write_unit(id, set->unit);
+  if (set->unit && set->unit[0]) {
+    const hid_t text = sp_hdf5_text_type(strlen(set->unit));
+    sp_hdf5_attribute(id, "units", text, 0, set->unit);
+    H5Tclose(text);
+  }
   H5Dclose(id);
   H5Pclose(creation);
   H5Sclose(space);
 }
 
+/* Write shape[0] rows of shape[1] columns from row `first` on. */
+static void write_rows(hid_t set, hid_t type, int64_t first, const hsize_t *shape, hid_t transfer,
+                       const void *values) {
+  const hid_t in_file = H5Dget_space(set);
+  const hid_t in_memory = H5Screate_simple(H5Sget_simple_extent_ndims(in_file), shape, NULL);
+  H5Sselect_hyperslab(in_file, H5S_SELECT_SET, (hsize_t[]){(hsize_t)first, 0}, NULL, shape, NULL);
+  H5Dwrite(set, type, in_memory, in_file, transfer, values);
+  H5Sclose(in_memory);
+  H5Sclose(in_file);
+}
+
 /* ---- The lists of a series, a row per state ---- */
 
 typedef struct state_list {
-  char path[160];          /* empty: none */
+  char path[160];
   int dimensions, columns; /* with two dimensions one or two columns */
   hid_t type;
   int64_t integers[2];
   double real;
 } state_list;
+
+typedef void visit_list(hid_t file, const sp_field_piece *p, const state_list *list);
 
 enum { STATE_LISTS = 8, TEXT_LISTS = 2 };
 
@@ -218,45 +219,39 @@ static int state_list_count(const sp_field_piece *p) {
   return STATE_LISTS + p->data->value_count + (p->data->text_count > 0 ? TEXT_LISTS : 0);
 }
 
-/* Of values: their first row. */
-static state_list describe_offsets(const sp_field_piece *p, const sp_field_values *values) {
-  state_list list = {.dimensions = 1, .columns = 1, .type = H5T_NATIVE_INT64};
-  if (!values->of_elements) list.integers[0] = p->states * state_rows(p);
-  if (!values->kept)
-    snprintf(list.path, sizeof list.path, "/VTKHDF/Steps/%sDataOffsets/%s",
-             values->of_elements ? "Cell" : "Point", values->name);
-  return list;
-}
-
-/* Of texts: their first row, or one component and their number. */
-static state_list describe_texts(const sp_field_piece *p, bool offsets) {
-  state_list list = {.dimensions = 1, .columns = 1, .type = H5T_NATIVE_INT64};
-  if (!offsets) list = (state_list){"", 2, 2, H5T_NATIVE_INT64, {1, p->data->text_count}, 0};
-  snprintf(list.path, sizeof list.path, "/VTKHDF/Steps/FieldData%s/%s",
-           offsets ? "Offsets" : "Sizes", p->data->text_name);
-  return list;
-}
-
-/* The mesh is the same in all states: its offsets are 0. */
-static state_list describe_list(const sp_field_piece *p, int index) {
-  const sp_field_state *state = p->state;
+/* The mesh is the same in all states: its offsets are 0. Values of a state have their first row;
+ * texts their first row, and one component and their number. */
+static void visit_lists(hid_t file, const sp_field_piece *p, visit_list *visit) {
+  const sp_field_data *data = p->data;
   const state_list lists[STATE_LISTS] = {
-      {"/restart/known", 1, 1, H5T_NATIVE_INT64, {state->known}, 0},
-      {"/restart/length", 1, 1, H5T_NATIVE_DOUBLE, {0}, state->length},
+      {"/restart/known", 1, 1, H5T_NATIVE_INT64, {p->state->known}, 0},
+      {"/restart/length", 1, 1, H5T_NATIVE_DOUBLE, {0}, p->state->length},
       {"/VTKHDF/Steps/PartOffsets", 1, 1, H5T_NATIVE_INT64, {0}, 0},
       {"/VTKHDF/Steps/NumberOfParts", 1, 1, H5T_NATIVE_INT64, {p->ranks}, 0},
       {"/VTKHDF/Steps/PointOffsets", 1, 1, H5T_NATIVE_INT64, {0}, 0},
       {"/VTKHDF/Steps/CellOffsets", 2, 1, H5T_NATIVE_INT64, {0}, 0},
       {"/VTKHDF/Steps/ConnectivityIdOffsets", 2, 1, H5T_NATIVE_INT64, {0}, 0},
-      {"/VTKHDF/Steps/Values", 1, 1, H5T_NATIVE_DOUBLE, {0}, state->time},
+      {"/VTKHDF/Steps/Values", 1, 1, H5T_NATIVE_DOUBLE, {0}, p->state->time},
   };
-  const int texts = STATE_LISTS + p->data->value_count;
-  if (index < STATE_LISTS) return lists[index];
-  return index < texts ? describe_offsets(p, &p->data->values[index - STATE_LISTS])
-                       : describe_texts(p, index == texts);
+  for (int l = 0; l < STATE_LISTS; l++) visit(file, p, &lists[l]);
+  for (const sp_field_values *v = data->values; v < data->values + data->value_count; v++) {
+    const int64_t first = v->of_elements ? 0 : p->states * state_rows(p);
+    state_list list = {"", 1, 1, H5T_NATIVE_INT64, {first}, 0};
+    snprintf(list.path, sizeof list.path, "/VTKHDF/Steps/%sDataOffsets/%s",
+             v->of_elements ? "Cell" : "Point", v->name);
+    if (!v->kept) visit(file, p, &list);
+  }
+  state_list offsets = {"", 1, 1, H5T_NATIVE_INT64, {0}, 0};
+  state_list sizes = {"", 2, 2, H5T_NATIVE_INT64, {1, data->text_count}, 0};
+  if (data->text_count == 0) return;
+  snprintf(offsets.path, sizeof offsets.path, "/VTKHDF/Steps/FieldDataOffsets/%s", data->text_name);
+  snprintf(sizes.path, sizeof sizes.path, "/VTKHDF/Steps/FieldDataSizes/%s", data->text_name);
+  visit(file, p, &offsets);
+  visit(file, p, &sizes);
 }
 
-static void create_list(hid_t file, const state_list *list) {
+static void create_list(hid_t file, const sp_field_piece *p, const state_list *list) {
+  (void)p;
   const hsize_t columns = (hsize_t)list->columns;
   const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
   H5Pset_chunk(creation, list->dimensions, (hsize_t[]){LIST_ROWS, columns});
@@ -269,16 +264,10 @@ static void create_list(hid_t file, const state_list *list) {
 
 static void append_to_list(hid_t file, const sp_field_piece *p, const state_list *list) {
   const hsize_t columns = (hsize_t)list->columns;
-  const hsize_t start[] = {(hsize_t)p->states, 0}, row[] = {1, columns};
   const hid_t set = H5Dopen2(file, list->path, H5P_DEFAULT);
-  H5Dset_extent(set, (hsize_t[]){start[0] + 1, columns});
-  const hid_t in_file = H5Dget_space(set),
-              in_memory = H5Screate_simple(list->dimensions, row, NULL);
-  H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start, NULL, row, NULL);
-  H5Dwrite(set, list->type, in_memory, in_file, H5P_DEFAULT,
-           list->type == H5T_NATIVE_DOUBLE ? (const void *)&list->real : list->integers);
-  H5Sclose(in_memory);
-  H5Sclose(in_file);
+  H5Dset_extent(set, (hsize_t[]){(hsize_t)p->states + 1, columns});
+  write_rows(set, list->type, p->states, (hsize_t[]){1, columns}, H5P_DEFAULT,
+             list->type == H5T_NATIVE_DOUBLE ? (const void *)&list->real : list->integers);
   H5Dclose(set);
 }
 
@@ -291,22 +280,14 @@ static void create_lists(hid_t file, const sp_field_piece *p) {
                                        "/VTKHDF/Steps/FieldDataSizes"};
   for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
     H5Gclose(H5Gcreate2(file, groups[g], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-  for (int index = 0; index < state_list_count(p); index++) {
-    const state_list list = describe_list(p, index);
-    if (list.path[0]) create_list(file, &list);
-  }
+  visit_lists(file, p, create_list);
   const hid_t steps = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
-  const hid_t one = H5Screate(H5S_SCALAR);
-  write_attribute(steps, "NSteps", H5T_NATIVE_INT64, one, (int64_t[]){0});
-  H5Sclose(one);
+  sp_hdf5_attribute(steps, "NSteps", H5T_NATIVE_INT64, 0, (int64_t[]){0});
   H5Gclose(steps);
 }
 
 void sp_field_append_state(hid_t file, const sp_field_piece *p) {
-  for (int index = 0; index < state_list_count(p); index++) {
-    const state_list list = describe_list(p, index);
-    if (list.path[0]) append_to_list(file, p, &list);
-  }
+  visit_lists(file, p, append_to_list);
   H5Fflush(file, H5F_SCOPE_LOCAL);
   const hid_t steps = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
   const hid_t count = H5Aopen(steps, "NSteps", H5P_DEFAULT);
@@ -317,17 +298,13 @@ void sp_field_append_state(hid_t file, const sp_field_piece *p) {
 
 void sp_field_create(hid_t file, const sp_field_piece *p) {
   const hid_t root = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  const hid_t one = H5Screate(H5S_SCALAR), two = H5Screate_simple(1, (hsize_t[]){2}, NULL);
-  write_attribute(root, "Version", H5T_NATIVE_INT64, two,
-                  p->state ? (int64_t[]){2, 0} : (int64_t[]){1, 0});
+  sp_hdf5_attribute(root, "Version", H5T_NATIVE_INT64, 2, (int64_t[]){p->state ? 2 : 1, 0});
   static const char kind[] = "UnstructuredGrid";
   const hid_t text = H5Tcopy(H5T_C_S1);
   H5Tset_size(text, sizeof kind - 1);
   H5Tset_strpad(text, H5T_STR_NULLPAD);
-  write_attribute(root, "Type", text, one, kind);
+  sp_hdf5_attribute(root, "Type", text, 0, kind);
   H5Tclose(text);
-  H5Sclose(two);
-  H5Sclose(one);
   write_counts(root, "NumberOfPoints", p, true, 1);
   write_counts(root, "NumberOfConnectivityIds", p, false, p->nodes);
   write_counts(root, "NumberOfCells", p, false, 1);
@@ -374,9 +351,7 @@ static void fill_block(const sp_field_piece *p, const dataset *set, int64_t firs
 static void write_dataset(hid_t file, const sp_field_piece *p, const dataset *set, hid_t transfer) {
   const int64_t unit_bytes = set->rows * set->columns * set->value_size;
   const int64_t units_per_block = SP_FIELD_BLOCK / unit_bytes;
-  const int dimensions = set->columns > 1 ? 2 : 1;
   const hid_t id = H5Dopen2(file, set->path, H5P_DEFAULT);
-  const hid_t file_space = H5Dget_space(id);
   for (int64_t first = 0; first < set->units && !sp_hdf5_failed(); first += units_per_block) {
     const int64_t left = set->units - first;
     const int64_t count = left < units_per_block ? left : units_per_block;
@@ -385,14 +360,9 @@ static void write_dataset(hid_t file, const sp_field_piece *p, const dataset *se
       block = (const char *)set->values + first * unit_bytes;
     else
       fill_block(p, set, first, count);
-    const hsize_t start[] = {(hsize_t)((set->first + first) * set->rows), 0};
-    const hsize_t shape[] = {(hsize_t)(count * set->rows), (hsize_t)set->columns};
-    const hid_t memory_space = H5Screate_simple(dimensions, shape, NULL);
-    H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start, NULL, shape, NULL);
-    H5Dwrite(id, set->type, memory_space, file_space, transfer, block);
-    H5Sclose(memory_space);
+    write_rows(id, set->type, (set->first + first) * set->rows,
+               (hsize_t[]){(hsize_t)(count * set->rows), (hsize_t)set->columns}, transfer, block);
   }
-  H5Sclose(file_space);
   H5Dclose(id);
 }
 

@@ -16,22 +16,25 @@
  * aggregation would gain nothing, and if a collective write fails on one rank only, ROMIO leaves
  * the other ranks waiting. */
 
-/* Open the file with the serial driver; `created`: create it for that. */
-static hid_t open_serially(const char *path, const sp_field_piece *created) {
+/* Let `change` write into the file by the serial driver, `created` or extended by at most `bytes`.
+ * Space is reserved before, since HDF5 damages files that it cannot extend, and then for all of the
+ * file. */
+static sp_status change_file(const char *path, const sp_field_piece *p, bool created, int64_t bytes,
+                             void (*change)(hid_t file, const sp_field_piece *p)) {
+  struct stat before = {0};
+  hsize_t size = 0;
+  if (!created && stat(path, &before) != 0) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
+  SP_TRY(sp_file_reserve(path, (int64_t)before.st_size + bytes));
+  sp_hdf5_begin();
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_FILE_CREATE);
   /* No lock: no other process writes the file, and some parallel file systems have no locks. */
   H5Pset_file_locking(access, false, true);
-  if (created && created->state) H5Pset_istore_k(creation, SP_FIELD_CHUNKS);
+  if (p->state) H5Pset_istore_k(creation, SP_FIELD_CHUNKS);
   const hid_t file = created ? H5Fcreate(path, H5F_ACC_TRUNC, creation, access)
                              : H5Fopen(path, H5F_ACC_RDWR, access);
   H5Pclose(creation);
   H5Pclose(access);
-  return file;
-}
-
-/* Close the file, and reserve space for all of it. */
-static sp_status close_serially(hid_t file, const char *path) {
-  hsize_t size = 0;
+  change(file, p);
   H5Fflush(file, H5F_SCOPE_LOCAL);
   H5Fget_filesize(file, &size);
   H5Fclose(file);
@@ -39,43 +42,11 @@ static sp_status close_serially(hid_t file, const char *path) {
   return sp_file_reserve(path, (int64_t)size);
 }
 
-static sp_status lay_out(const char *path, const sp_field_piece *p) {
-  SP_TRY(sp_file_reserve(path, sp_field_bytes(p)));
-  sp_hdf5_begin();
-  const hid_t file = open_serially(path, p);
-  sp_field_create(file, p);
-  return close_serially(file, path);
-}
-
-/* Reserve space behind the file: HDF5 damages files that it cannot extend. */
-static sp_status reserve_behind(const char *path, int64_t bytes) {
-  struct stat before;
-  if (stat(path, &before) != 0) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
-  return sp_file_reserve(path, (int64_t)before.st_size + bytes);
-}
-
-static sp_status extend_file(const char *path, const sp_field_piece *p) {
-  SP_TRY(reserve_behind(path, sp_field_state_bytes(p)));
-  sp_hdf5_begin();
-  const hid_t file = open_serially(path, NULL);
-  sp_field_extend(file, p);
-  return close_serially(file, path);
-}
-
-static sp_status count_state(const char *path, const sp_field_piece *p) {
-  SP_TRY(reserve_behind(path, sp_field_list_bytes(p)));
-  sp_hdf5_begin();
-  const hid_t file = open_serially(path, NULL);
-  sp_field_append_state(file, p);
-  SP_TRY(close_serially(file, path));
-  return sp_file_sync(path);
-}
-
 /* Open and close the file on this rank only. If one rank fails in a collective MPI_File_open
  * (folder not shared, no memory), Open MPI 4.1 leaves the others waiting. */
 static sp_status try_open(const char *path) {
   MPI_File file;
-  SP_TRY(sp_file_check(path));
+  if (access(path, R_OK | W_OK) != 0) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
   if (MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS)
     return sp_fail(SP_ERR_SYSTEM, "MPI cannot open it");
   MPI_File_close(&file);
@@ -120,7 +91,8 @@ static sp_status write_file(MPI_Comm comm, const char *path, const sp_field_piec
   sp_file_names names = {0};
   sp_status status = agree_on_names(comm, p->rank, path, &names);
   if (!status) {
-    status = sp_agree(comm, first ? lay_out(names.temporary, p) : SP_OK);
+    if (first) status = change_file(names.temporary, p, true, sp_field_bytes(p), sp_field_create);
+    status = sp_agree(comm, status);
     if (!status) status = write_parts(comm, names.temporary, p);
     if (!status) status = sp_agree(comm, sp_file_sync(names.temporary));
     if (!status)
@@ -133,11 +105,15 @@ static sp_status write_file(MPI_Comm comm, const char *path, const sp_field_piec
 
 /* The data are written and synchronized before the lists that lead to them. */
 static sp_status append_to_file(MPI_Comm comm, const char *path, const sp_field_piece *p) {
-  const bool first = p->rank == 0;
-  SP_TRY(sp_agree(comm, first ? extend_file(path, p) : SP_OK));
+  sp_status status = SP_OK;
+  if (p->rank == 0) status = change_file(path, p, false, sp_field_state_bytes(p), sp_field_extend);
+  SP_TRY(sp_agree(comm, status));
   SP_TRY(write_parts(comm, path, p));
   SP_TRY(sp_agree(comm, sp_file_sync(path)));
-  return sp_agree(comm, first ? count_state(path, p) : SP_OK);
+  if (p->rank == 0)
+    status = change_file(path, p, false, sp_field_list_bytes(p), sp_field_append_state);
+  if (p->rank == 0 && !status) status = sp_file_sync(path);
+  return sp_agree(comm, status);
 }
 
 /* Local. */

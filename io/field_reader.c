@@ -11,7 +11,7 @@
 
 #include "io/field_file.h"
 #include "io/hdf5_file.h"
-#include "io/path.h"
+#include "io/file.h"
 
 /* Points are read in pages of this many rows: elements near each other share pages. */
 enum { PAGE = 512, MOST_ORDER = 15, CORNERS = 8 };

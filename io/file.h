@@ -11,10 +11,27 @@
  * the file's name. Not thread-safe. All functions Local. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "io/error.h"
+
+/* True if `path` does not exist, or is or links to a regular file, not a device, pipe or folder: it
+ * may be replaced, and reading it ends. */
+bool sp_path_is_ordinary(const char *path);
+
+/* True if there is a file without write permission; rename(2) would replace it nevertheless. */
+bool sp_path_is_read_only(const char *path);
+
+/* *target = `path` or, if that is a symbolic link, its target, which need not exist. Links among
+ * its folders are not resolved. The caller frees *target. Errors: SP_ERR_SYSTEM with the bare
+ * reason ("Too many levels of symbolic links"). */
+sp_status sp_path_resolve(const char *path, char **target);
+
+/* True if both paths name the same file: the same name in the same folder, or links to the same
+ * file, hard or symbolic. Files need not exist. */
+bool sp_path_is_same(const char *a, const char *b);
 
 /* Write all bytes to an open descriptor. Errors: SP_ERR_SYSTEM. */
 sp_status sp_file_write(int file, const void *bytes, size_t size);
@@ -50,9 +67,6 @@ sp_status sp_file_replace(const char *path, const void *bytes, size_t size);
 /* Reserve disk space for `bytes` bytes in `path`, which is created if it does not exist and keeps
  * its contents. SP_OK also if the file system cannot reserve space. */
 sp_status sp_file_reserve(const char *path, int64_t bytes);
-
-/* Check that this machine has `path` and may read and write it. */
-sp_status sp_file_check(const char *path);
 
 /* fsync(2): wait until this machine's writes to `path` are on the disk. */
 sp_status sp_file_sync(const char *path);

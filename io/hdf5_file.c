@@ -52,6 +52,23 @@ sp_status sp_hdf5_end(void) {
   return failed ? sp_fail(SP_ERR_SYSTEM, "%s", reason) : SP_OK;
 }
 
+void sp_hdf5_attribute(int64_t object, const char *name, int64_t type, int count,
+                       const void *value) {
+  const hsize_t shape = (hsize_t)count;
+  const hid_t space = count > 0 ? H5Screate_simple(1, &shape, NULL) : H5Screate(H5S_SCALAR);
+  const hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  H5Awrite(attribute, type, value);
+  H5Aclose(attribute);
+  H5Sclose(space);
+}
+
+int64_t sp_hdf5_text_type(size_t size) {
+  const hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, size);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  return type;
+}
+
 /* Build the file in memory: HDF5 misbehaves if it cannot close a file on a full disk. */
 static sp_status build_image(void (*fill)(int64_t file, const void *context), const void *context,
                              void **image, size_t *size) {

@@ -26,6 +26,13 @@ void sp_hdf5_begin(void);
 bool sp_hdf5_failed(void);
 sp_status sp_hdf5_end(void);
 
+/* Give an object an attribute, one value or with count > 0 a list, of a type of HDF5. */
+void sp_hdf5_attribute(int64_t object, const char *name, int64_t type, int count,
+                       const void *value);
+
+/* The type of texts in UTF-8 of `size` bytes or H5T_VARIABLE; the caller calls H5Tclose. */
+int64_t sp_hdf5_text_type(size_t size);
+
 /* Replace `path` (io/file.h) by a file whose contents `fill` writes into an empty open file; `fill`
  * does not call sp_hdf5_begin or sp_hdf5_end. The file is built in memory, so this is for small
  * files. Errors: SP_ERR_SYSTEM. */

@@ -1,5 +1,5 @@
-/* A table of different names, each with an index or an item: finding one takes a time that does not
- * depend on how many there are. Names may hold any bytes. A table of zeros is empty. */
+/* A table of different names, each with an index or an item: a balanced tree. Names may hold any
+ * bytes. A table of zeros is empty. */
 #pragma once
 
 #include <stddef.h>
@@ -7,15 +7,14 @@
 #include "io/error.h"
 
 typedef struct sp_name {
-  char *text; /* [length]; NULL: free */
+  const char *text; /* [length] */
   size_t length;
   int index;
   void *item; /* borrowed */
 } sp_name;
 
 typedef struct sp_names {
-  size_t count, room;
-  sp_name *list; /* [room], a power of two or 0; at least half of it is free */
+  void *root;
 } sp_names;
 
 /* NULL if the name is not in the table. Local. */

@@ -244,49 +244,33 @@ sp_status sp_rendezvous_answer(MPI_Comm comm, const sp_questions *questions,
 
 /* ---- Values ---- */
 
-/* A row, or the request for one. */
-typedef struct entry {
-  sp_row_name name;
-  int64_t is_request;
-  double values[SP_ROW_VALUES];
-} entry;
+enum { ROW_WORDS = sizeof(sp_row) / 8, NAME_WORDS = sizeof(sp_row_name) / 8 };
 
-enum { ENTRY_WORDS = sizeof(entry) / 8, NAME_WORDS = sizeof(sp_row_name) / 8 };
-
-/* Rows before requests for them. */
-static int compare_entries(const void *left, const void *right) {
-  const entry *a = *(const entry *const *)left, *b = *(const entry *const *)right;
+/* Rows with values before requests. */
+static int compare_rows(const void *left, const void *right) {
+  const sp_row *a = *(const sp_row *const *)left, *b = *(const sp_row *const *)right;
   return (a->is_request > b->is_request) - (a->is_request < b->is_request);
 }
 
-static sp_status look_up(size_t count, const int64_t *const *rows, int64_t *const *answers,
+static sp_status look_up(size_t count, const int64_t *const *words, int64_t *const *answers,
                          const void *none) {
   (void)none;
-  const entry *const *entries = (const entry *const *)rows, *row = entries[0];
-  const bool twice = count > 1 && !entries[1]->is_request;
+  const sp_row *const *rows = (const sp_row *const *)words, *row = rows[0];
+  const bool twice = count > 1 && !rows[1]->is_request;
   if (row->is_request || twice)
     return sp_fail(SP_ERR_INPUT, "%s the name (%lld, %lld)", twice ? "two rows have" : "no row has",
                    (long long)row->name.part[0], (long long)row->name.part[1]);
-  for (size_t i = 1; i < count; i++) memcpy(answers[i], row->values, sizeof row->values);
+  for (size_t i = 1; i < count; i++) *answers[i] = row->value;
   return SP_OK;
 }
 
-sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
-                        const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]) {
-  const size_t own = (size_t)row_count, all = own + (size_t)wanted_count;
-  SP_OWNED entry *entries = NULL;
-  SP_OWNED double(*found)[SP_ROW_VALUES] = NULL;
-  SP_TRY(sp_agree(comm, SP_ALLOCATE("rows", SP_ARRAY(entries, all), SP_ARRAY(found, all))));
-  for (size_t i = 0; i < own; i++) {
-    entries[i].name = rows[i].name;
-    memcpy(entries[i].values, rows[i].values, sizeof rows[i].values);
-  }
-  for (size_t i = own; i < all; i++)
-    entries[i] = (entry){.name = wanted[i - own], .is_request = true};
-  const sp_questions questions = {all, ENTRY_WORDS, SP_ROW_VALUES, (const int64_t *)entries,
-                                  (int64_t *)found};
-  SP_TRY(sp_rendezvous_answer(comm, &questions, compare_entries, look_up, NULL));
-  for (size_t i = own; i < all; i++) memcpy(values[i - own], found[i], sizeof found[i]);
+sp_status sp_rendezvous(MPI_Comm comm, size_t count, sp_row *rows) {
+  SP_OWNED int64_t *found = NULL;
+  SP_TRY(sp_agree(comm, sp_allocate(count, sizeof *found, "rows", &found)));
+  const sp_questions questions = {count, ROW_WORDS, 1, (const int64_t *)rows, found};
+  SP_TRY(sp_rendezvous_answer(comm, &questions, compare_rows, look_up, NULL));
+  for (size_t i = 0; i < count; i++)
+    if (rows[i].is_request) rows[i].value = found[i];
   return SP_OK;
 }
 
@@ -347,44 +331,28 @@ sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *
 
 /* ---- Gathering ---- */
 
-/* Index of the first record of each rank; starts[size] is the total number. */
-static sp_status find_starts(int size, const int64_t *counts, const char *what, int *lengths,
-                             int *starts) {
-  int64_t total = 0;
-  for (int r = 0; r < size; r++) {
-    if (counts[r] > INT_MAX - total)
-      return sp_fail(SP_ERR_INPUT, "%s: more than %d; every rank would have to hold them all", what,
-                     INT_MAX);
-    lengths[r] = (int)counts[r];
-    starts[r] = (int)total;
-    total += counts[r];
-  }
-  starts[size] = (int)total;
-  return SP_OK;
-}
-
 sp_status sp_gather_records(MPI_Comm comm, const void *mine, size_t count, size_t width,
                             const char *what, void *all, size_t *all_count) {
-  SP_OWNED int *lengths = NULL;
-  SP_OWNED int64_t *counts = NULL;
+  SP_OWNED int *lengths = NULL, *starts = NULL;
   SP_OWNED char *records = NULL;
-  const int size = sp_comm_size(comm);
-  const int64_t local = (int64_t)count;
+  const int size = sp_comm_size(comm), own = (int)count;
+  int64_t total = (int64_t)count;
   memcpy(all, &records, sizeof records);
   *all_count = 0;
-  SP_TRY(sp_agree(
-      comm, SP_ALLOCATE(what, SP_ARRAY(counts, size), SP_ARRAY(lengths, 2 * (size_t)size + 1))));
-  int *starts = lengths + size;
-  MPI_Allgather(&local, 1, MPI_INT64_T, counts, 1, MPI_INT64_T, comm);
-  sp_status status = find_starts(size, counts, what, lengths, starts);
-  if (!status) status = sp_allocate((size_t)starts[size], width, what, &records);
-  SP_TRY(sp_agree(comm, status));
+  MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, comm);
+  if (total > INT_MAX)
+    return sp_fail(SP_ERR_INPUT, "%s: more than %d; every rank would have to hold them all", what,
+                   INT_MAX);
+  SP_TRY(sp_agree(comm, SP_ALLOCATE(what, SP_ARRAY(lengths, size), SP_ARRAY(starts, size),
+                                    (sp_array){(size_t)total, width, &records})));
+  MPI_Allgather(&own, 1, MPI_INT, lengths, 1, MPI_INT, comm);
+  for (int r = 1; r < size; r++) starts[r] = starts[r - 1] + lengths[r - 1];
   MPI_Datatype record;
   MPI_Type_contiguous((int)width, MPI_BYTE, &record);
   MPI_Type_commit(&record);
-  MPI_Allgatherv(mine, (int)count, record, records, lengths, starts, record, comm);
+  MPI_Allgatherv(mine, own, record, records, lengths, starts, record, comm);
   MPI_Type_free(&record);
-  *all_count = (size_t)starts[size];
+  *all_count = (size_t)total;
   memcpy(all, &records, sizeof records);
   records = NULL;
   return SP_OK;

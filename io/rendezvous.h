@@ -7,23 +7,21 @@
 
 #include "io/error.h"
 
-enum { SP_ROW_VALUES = 3 };
-
 /* The name of a row; two names are equal if both parts are. */
 typedef struct sp_row_name {
   int64_t part[2];
 } sp_row_name;
 
+/* A row with its value, or a request for the value of a name. */
 typedef struct sp_row {
   sp_row_name name;
-  double values[SP_ROW_VALUES];
+  int64_t is_request, value;
 } sp_row;
 
-/* Copy the values of row wanted[w] to values[w]. Several ranks may request the same row. Errors:
+/* Fill the values of the requests in rows[count]. Several ranks may request the same row. Errors:
  * SP_ERR_INPUT if two rows have the same name or a row is missing. Collective over `comm`; all
  * ranks return the same status. */
-sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
-                        const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]);
+sp_status sp_rendezvous(MPI_Comm comm, size_t count, sp_row *rows);
 
 /* Number the distinct names of all ranks 0, 1 ... without gaps: numbers[n] becomes the number of
  * names[n], equal on all ranks. Collective over `comm`; all ranks return the same status. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <hdf5.h>
 
@@ -27,16 +26,10 @@ struct sp_run_log {
   char *path;
   const sp_record *record;
   bool begun;        /* the file at PATH is from this log */
-  double next_write; /* on the monotonic clock */
+  double next_write; /* MPI_Wtime */
   int series_count;
   series series[SP_LOG_SERIES_MOST];
 };
-
-static double monotonic_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static sp_status fail_write(const sp_run_log *log) {
   return sp_fail(SP_ERR_SYSTEM, "cannot write log %s: %s", log->path, sp_error_message());
@@ -44,21 +37,10 @@ static sp_status fail_write(const sp_run_log *log) {
 
 /* ---- Writing ---- */
 
-/* `value` points to the number or the pointer to the text. */
-static void write_attribute(hid_t object, const char *name, hid_t type, const void *value) {
-  const hid_t space = H5Screate(H5S_SCALAR);
-  const hid_t id = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  H5Awrite(id, type, value);
-  H5Aclose(id);
-  H5Sclose(space);
-}
-
 /* A text of variable length: readers get plain strings, and there is no limit of 64 KiB. */
 static void write_text(hid_t object, const char *name, const char *text) {
-  const hid_t type = H5Tcopy(H5T_C_S1);
-  H5Tset_size(type, H5T_VARIABLE);
-  H5Tset_cset(type, H5T_CSET_UTF8);
-  write_attribute(object, name, type, &text);
+  const hid_t type = sp_hdf5_text_type(H5T_VARIABLE);
+  sp_hdf5_attribute(object, name, type, 0, &text);
   H5Tclose(type);
 }
 
@@ -122,9 +104,7 @@ static size_t measure_text(const sp_record_node *table) {
 
 /* The compound type of a row, without gaps, and the units of its columns. */
 static hid_t describe_row(const sp_record_node *row, size_t text_width, size_t size, char *units) {
-  const hid_t text = H5Tcopy(H5T_C_S1);
-  H5Tset_size(text, text_width);
-  H5Tset_cset(text, H5T_CSET_UTF8);
+  const hid_t text = sp_hdf5_text_type(text_width);
   const hid_t type = H5Tcreate(H5T_COMPOUND, 8 + text_width);
   size_t offset = 0;
   for (const sp_record_node *cell = row->first; cell; cell = cell->next) {
@@ -184,10 +164,10 @@ static void write_member(hid_t file, const sp_record_node *n) {
   char unit[256];
   switch (n->kind) {
   case SP_RECORD_INTEGER:
-    write_attribute(file, n->name, H5T_NATIVE_INT64, &n->integer);
+    sp_hdf5_attribute(file, n->name, H5T_NATIVE_INT64, 0, &n->integer);
     break;
   case SP_RECORD_REAL:
-    write_attribute(file, n->name, H5T_NATIVE_DOUBLE, &n->real);
+    sp_hdf5_attribute(file, n->name, H5T_NATIVE_DOUBLE, 0, &n->real);
     snprintf(unit, sizeof unit, "%s_unit", n->name);
     if (n->unit) write_text(file, unit, n->unit);
     break;
@@ -211,18 +191,18 @@ static void write_everything(int64_t file, const void *context) {
 }
 
 sp_status sp_run_log_flush(sp_run_log *log) {
-  const double start = monotonic_seconds();
+  const double start = MPI_Wtime();
   log->begun = true;
   sp_status status = sp_record_check(log->record);
   if (!status) status = sp_hdf5_replace(log->path, write_everything, log);
-  const double now = monotonic_seconds();
+  const double now = MPI_Wtime();
   const double pause = WRITE_PAUSE * (now - start);
   log->next_write = now + (pause > WRITE_INTERVAL ? pause : WRITE_INTERVAL);
   return status ? fail_write(log) : SP_OK;
 }
 
 sp_status sp_run_log_flush_if_due(sp_run_log *log) {
-  return !log->begun || monotonic_seconds() < log->next_write ? SP_OK : sp_run_log_flush(log);
+  return !log->begun || MPI_Wtime() < log->next_write ? SP_OK : sp_run_log_flush(log);
 }
 
 /* ---- Creation and rows ---- */

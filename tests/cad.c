@@ -36,7 +36,7 @@ static sp_mesh *read_cad(const char *name, double size, double per_circle) {
   sp_mesh *mesh = NULL;
   CHECK(sp_gmsh_is_cad(name), "%s is from CAD", name);
   const sp_gmsh_sizes of_cad = {.largest = size, .per_circle = per_circle};
-  require(sp_gmsh_cad_hexes(MPI_COMM_WORLD, name, &of_cad, NULL, &hexes));
+  require(sp_gmsh_hexes(MPI_COMM_WORLD, name, &of_cad, NULL, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   return mesh;
 }
@@ -103,7 +103,7 @@ static void write_script(const char *name, const char *text) {
 static uint64_t hash_of(MPI_Comm comm, const char *name, double size) {
   sp_hexes *hexes;
   const sp_gmsh_sizes of_cad = {.largest = size};
-  require(sp_gmsh_cad_hexes(comm, name, &of_cad, NULL, &hexes));
+  require(sp_gmsh_hexes(comm, name, &of_cad, NULL, &hexes));
   const uint64_t hash = hexes->file.hash;
   sp_hexes_destroy(&hexes);
   return hash;

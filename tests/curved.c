@@ -10,7 +10,7 @@ static sp_hexes *read_geometry(const char *name, int order) {
   sp_hexes *hexes;
   write_text("curved.geo", test_text("Include \"%s/%s\";\nMesh.ElementOrder = %d;\n", test_inputs(),
                                      name, order));
-  require(sp_gmsh_hexes(MPI_COMM_WORLD, "curved.geo", &hexes));
+  require(sp_gmsh_hexes(MPI_COMM_WORLD, "curved.geo", NULL, NULL, &hexes));
   CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
   return hexes;
 }

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/path.h"
 #include "solver/config/output_paths.h"
 #include "tests/check.h"
 

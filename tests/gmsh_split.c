@@ -53,7 +53,7 @@ static sp_status summarize(const char *path, summary *out, sp_mesh **mesh) {
   sp_hexes *hexes;
   AUTO(sp_numbering) numbering = NULL;
   *out = (summary){0};
-  SP_TRY(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
+  SP_TRY(sp_gmsh_hexes(MPI_COMM_WORLD, path, NULL, NULL, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, mesh));
   require(sp_numbering_create(*mesh, 3, &numbering));
   const sp_hexes *h = (*mesh)->hexes;

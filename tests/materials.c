@@ -245,7 +245,7 @@ static void check_groups(void) {
     AUTO(sp_mesh) mesh = NULL;
     sp_materials materials;
     require(sp_config_read(MPI_COMM_WORLD, NULL, 2, overrides, &config));
-    require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/slab.geo", &hexes));
+    require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/slab.geo", NULL, NULL, &hexes));
     for (int g = 0; g < hexes->volume.group_count; g++) {
       sp_group *group = &hexes->volume.groups[g];
       if (group->number != 9) continue;

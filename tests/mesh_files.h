@@ -73,7 +73,7 @@ static inline int find_group(const sp_hexes *hexes, const char *name, int number
 static inline sp_mesh *read_mesh(const char *path) {
   sp_hexes *hexes = NULL;
   sp_mesh *mesh = NULL;
-  CHECK_OK(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
+  CHECK_OK(sp_gmsh_hexes(MPI_COMM_WORLD, path, NULL, NULL, &hexes));
   if (!hexes) return NULL;
   CHECK(hexes->count > 0, "rank %d has no elements of %s", world_rank, path);
   CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_OK, "%s: %s", path, sp_error_message());
@@ -87,7 +87,7 @@ static const double TOLERANCE = 1000 * DBL_EPSILON;
 static inline void check_refused(const char *path, const char *phrase) {
   sp_hexes *hexes = NULL;
   sp_mesh *mesh = NULL;
-  sp_status status = sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes);
+  sp_status status = sp_gmsh_hexes(MPI_COMM_WORLD, path, NULL, NULL, &hexes);
   const bool read = status == SP_OK;
   if (read) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
   CHECK(!hexes && !mesh, "%s: something is left after a failure", path);

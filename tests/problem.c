@@ -208,7 +208,8 @@ static void check_file_cases(void) {
        {"no boundary group 'top'", "bottom", "top and bottom", "30"}},
   };
   sp_hexes *hexes;
-  require(sp_gmsh_hexes(MPI_COMM_WORLD, test_text("%s/cube.geo", test_fixtures()), &hexes));
+  require(
+      sp_gmsh_hexes(MPI_COMM_WORLD, test_text("%s/cube.geo", test_fixtures()), NULL, NULL, &hexes));
   check_refusals(hexes, 1, COUNT_OF(refusals), refusals);
 }
 

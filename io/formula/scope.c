@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "io/formula/kernel.h"
-#include "io/path.h"
+#include "io/file.h"
 #include "io/utf8.h"
 
 enum { LINE = 64 }; /* alignment of constants of a program, io/formula/kernel.h */

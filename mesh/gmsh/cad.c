@@ -8,18 +8,6 @@
 
 #include "mesh/gmsh/model.h"
 
-/* Pairs of dimension and number; count ints in all. */
-typedef struct entities {
-  int *list;
-  size_t count;
-} entities;
-
-static sp_status list_entities(const char *path, int dimension, entities *out) {
-  int error;
-  gmshModelGetEntities(&out->list, &out->count, dimension, &error);
-  return error ? sp_gmsh_failed(path, "list the entities") : SP_OK;
-}
-
 /* The name of an entity in the file, without its assemblies; "WHAT N" if it has none or
  * OpenCASCADE's default name. */
 static void name_entity(int dimension, int number, const char *what, size_t n, char name[128]) {
@@ -48,7 +36,7 @@ static sp_status add_group(const char *path, int dimension, int *numbers, size_t
 }
 
 /* Make touching bodies share their faces: pieces[b] of count[b] ints becomes body b. */
-static sp_status fragment_bodies(const char *path, const entities *bodies, int ***pieces,
+static sp_status fragment_bodies(const char *path, const sp_gmsh_tags *bodies, int ***pieces,
                                  size_t **count, size_t *pieces_count) {
   int *all = NULL, error;
   size_t all_count = 0;
@@ -60,7 +48,7 @@ static sp_status fragment_bodies(const char *path, const entities *bodies, int *
 }
 
 /* Add a group per body, of its pieces if it was fragmented. */
-static sp_status group_bodies(const char *path, const entities *bodies) {
+static sp_status group_bodies(const char *path, const sp_gmsh_tags *bodies) {
   const size_t count = bodies->count / 2;
   char(*names)[128];
   int **pieces = NULL;
@@ -88,17 +76,15 @@ static sp_status group_bodies(const char *path, const entities *bodies) {
 
 /* Add a group per face; *curved is true if a face is not plane. */
 static sp_status group_faces(const char *path, bool *curved) {
-  entities faces = {0};
-  sp_status status = list_entities(path, 2, &faces);
+  sp_gmsh_tags faces = {0};
+  sp_status status = sp_gmsh_list(path, 2, &faces);
   *curved = false;
   for (size_t f = 0; f < faces.count / 2 && !status; f++) {
-    int *number = &faces.list[2 * f + 1], error;
-    char name[128], *type = NULL;
+    int *number = &faces.list[2 * f + 1];
+    char name[128];
     name_entity(2, *number, "surface", f + 1, name);
     status = add_group(path, 2, number, 1, f + 1, name);
-    gmshModelGetType(2, *number, &type, &error);
-    *curved = *curved || error || strcmp(type, "Plane") != 0;
-    gmshFree(type);
+    *curved = *curved || !sp_gmsh_is_plane(*number);
   }
   gmshFree(faces.list);
   return status;
@@ -107,15 +93,11 @@ static sp_status group_faces(const char *path, bool *curved) {
 /* Refuse a size with more hexahedra than a rank can hold, for example in a wrong unit: gmsh would
  * fill the memory. A tetrahedron with edges h has the volume h^3 / 8.5. */
 static sp_status check_size(const char *path, double size) {
-  entities bodies = {0};
+  sp_gmsh_tags bodies = {0};
   double volume = 0;
-  SP_TRY(list_entities(path, 3, &bodies));
-  for (size_t b = 0; b < bodies.count / 2; b++) {
-    double part;
-    int error;
-    gmshModelOccGetMass(3, bodies.list[2 * b + 1], &part, &error);
-    if (!error) volume += fabs(part);
-  }
+  SP_TRY(sp_gmsh_list(path, 3, &bodies));
+  for (size_t b = 1; b < bodies.count; b += 2)
+    volume += fmax(0, sp_gmsh_mass(3, bodies.list[b])); /* 0 for NaN */
   gmshFree(bodies.list);
   const double count = 8.5 * volume / (size * size * size);
   if (!(size > 0 && count > SP_LID_MAX / 4)) return SP_OK;
@@ -137,13 +119,8 @@ sp_status sp_gmsh_generate(sp_gmsh_model *m) {
 
 void sp_gmsh_cad_describe(sp_gmsh_model *m) {
   sp_gmsh_entity *entity = &m->entities[m->entity_count - 1];
-  char *type = NULL;
-  int error;
-  if (entity->dimension == 2) gmshModelGetType(2, entity->tag, &type, &error);
-  entity->is_plane = type && strcmp(type, "Plane") == 0;
-  gmshFree(type);
-  if (entity->dimension == 3) gmshModelOccGetMass(3, entity->tag, &entity->kernel_volume, &error);
-  entity->kernel_volume = fabs(entity->kernel_volume);
+  if (entity->dimension == 2) entity->is_plane = sp_gmsh_is_plane(entity->tag);
+  if (entity->dimension == 3) entity->kernel_volume = fmax(0, sp_gmsh_mass(3, entity->tag));
 }
 
 void sp_gmsh_cad_compare(sp_gmsh_model *m) {
@@ -185,11 +162,11 @@ static double default_size(void) {
 /* Choose the bodies that are swept and, if the case gives no size, sizes from gaps. */
 static sp_status prepare_bodies(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
   const double size = sizes->largest > 0 ? sizes->largest : default_size();
-  entities bodies = {0}, faces = {0};
-  sp_status status = list_entities(m->path, 3, &bodies);
-  if (!status) status = list_entities(m->path, 2, &faces);
-  if (!status) status = sp_gmsh_sweeps_find(m, bodies.list, bodies.count / 2, size);
-  if (!status && sizes->largest == 0) status = sp_gmsh_gaps(m, faces.list, faces.count, size);
+  sp_gmsh_tags bodies = {0}, faces = {0};
+  sp_status status = sp_gmsh_list(m->path, 3, &bodies);
+  if (!status) status = sp_gmsh_list(m->path, 2, &faces);
+  if (!status) status = sp_gmsh_sweeps_find(m, &bodies, size);
+  if (!status && sizes->largest == 0) status = sp_gmsh_gaps(m, &faces, size);
   gmshFree(bodies.list);
   gmshFree(faces.list);
   return status;
@@ -197,12 +174,12 @@ static sp_status prepare_bodies(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
 
 sp_status sp_gmsh_cad_mesh(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
   const char *path = m->path;
-  entities bodies = {0};
+  sp_gmsh_tags bodies = {0};
   bool curved;
   int error;
   gmshOpen(path, &error);
   if (error) return sp_gmsh_failed(path, "read the file");
-  sp_status status = list_entities(path, 3, &bodies);
+  sp_status status = sp_gmsh_list(path, 3, &bodies);
   if (!status && bodies.count == 0)
     status = sp_fail(SP_ERR_INPUT,
                      "%s: no solid body in this file: export closed solids, no surfaces", path);

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* pipe2 */
-#include "mesh/gmsh/child.h"
+#include "mesh/gmsh/reader.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -7,15 +7,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "mesh/gmsh/wire.h"
 
 #define NAME "sp_mesh_reader"
 
@@ -24,15 +21,17 @@ extern char **environ;
 typedef struct reader_process {
   pid_t id;
   sp_gmsh_wire wire; /* receives the answer */
+  char version[SP_GMSH_VERSION_SIZE];
 } reader_process;
+
+enum { CAUSE_SIZE = 64 };
 
 /* ---- The program: find, start, wait ---- */
 
-/* Relative to the folder of the running program: sp_solve in a build tree, an installed one, and
- * the tests and fuzzing harnesses of a build tree. And to the folder of the shared library, in a
- * build tree and installed. */
-static const char *const PLACES[] = {"mesh", SP_READER_INSTALLED, "../mesh", "../../mesh"};
-static const char *const LIBRARY_PLACES[] = {"mesh", SP_READER_OF_LIBRARY};
+/* Relative to the folder of the running program (in a build tree also a test or a fuzzing harness),
+ * or of the shared library that this code is in. */
+static const char *const PLACES[] = {"mesh", SP_READER_INSTALLED, SP_READER_OF_LIBRARY, "../mesh",
+                                     "../../mesh"};
 
 static void cut_name(char *path) {
   char *name = strrchr(path, '/');
@@ -54,24 +53,22 @@ static bool is_in(const char *folder, const char *place, char path[PATH_MAX]) {
   return length < PATH_MAX && access(path, X_OK) == 0;
 }
 
-/* Beside the shared library that this code is in, or where a static one was to be installed. */
-static bool find_of_library(char path[PATH_MAX]) {
-  char folder[PATH_MAX];
-  Dl_info own;
-  if (dladdr(PLACES, &own) && own.dli_fname && realpath(own.dli_fname, folder)) {
-    cut_name(folder);
-    for (size_t p = 0; p < sizeof LIBRARY_PLACES / sizeof *LIBRARY_PLACES; p++)
-      if (is_in(folder, LIBRARY_PLACES[p], path)) return true;
-  }
-  return is_in(SP_READER_FOLDER, ".", path);
+static bool is_beside(const char *folder, char path[PATH_MAX]) {
+  for (size_t p = 0; p < sizeof PLACES / sizeof *PLACES; p++)
+    if (is_in(folder, PLACES[p], path)) return true;
+  return false;
 }
 
 static sp_status find_reader(char path[PATH_MAX]) {
-  char folder[PATH_MAX];
+  char folder[PATH_MAX], library[PATH_MAX];
+  Dl_info own;
   SP_TRY(own_folder(folder));
-  for (size_t p = 0; p < sizeof PLACES / sizeof *PLACES; p++)
-    if (is_in(folder, PLACES[p], path)) return SP_OK;
-  if (find_of_library(path)) return SP_OK;
+  if (is_beside(folder, path)) return SP_OK;
+  if (dladdr(PLACES, &own) && own.dli_fname && realpath(own.dli_fname, library)) {
+    cut_name(library);
+    if (is_beside(library, path)) return SP_OK;
+  }
+  if (is_in(SP_READER_FOLDER, ".", path)) return SP_OK; /* where a static one was to be installed */
   return sp_fail(SP_ERR_SYSTEM,
                  "the program " NAME ", which reads mesh files, is missing: expected %s/%s/" NAME
                  " (where cmake --install puts it) or, in a build tree, %s/%s/" NAME,
@@ -113,29 +110,13 @@ static int add_descriptors(posix_spawn_file_actions_t *actions, int pipe) {
   return error;
 }
 
-static int set_signals(posix_spawnattr_t *attributes) {
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  int error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  if (!error) error = posix_spawnattr_setsigmask(attributes, &none);
-  if (!error) error = posix_spawnattr_setsigdefault(attributes, &all);
-  return error;
-}
-
 static int spawn(const char *path, char *const *argv, char *const *environment, int pipe,
                  pid_t *id) {
   posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
   int error = posix_spawn_file_actions_init(&actions);
   if (error) return error;
-  error = posix_spawnattr_init(&attributes);
-  if (!error) {
-    error = add_descriptors(&actions, pipe);
-    if (!error) error = set_signals(&attributes);
-    if (!error) error = posix_spawn(id, path, &actions, &attributes, argv, environment);
-    posix_spawnattr_destroy(&attributes);
-  }
+  error = add_descriptors(&actions, pipe);
+  if (!error) error = posix_spawn(id, path, &actions, NULL, argv, environment);
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }
@@ -153,12 +134,9 @@ static sp_status start_program(const char *const *arguments, int end, pid_t *id)
   return error ? sp_fail(SP_ERR_SYSTEM, "%s cannot be started: %s", path, strerror(error)) : SP_OK;
 }
 
-/* Start the reader with its own arguments 2, 3 ... up to NULL; the caller calls finish_reader. The
- * process inherits only the pipe and /dev/null. Errors: SP_ERR_SYSTEM if the program is missing or
- * cannot be started; do not call finish_reader then. */
-static sp_status start_reader(const char *const *arguments, reader_process *process) {
+/* Start the program, and connect process->wire. */
+static sp_status open_pipe(const char *const *arguments, reader_process *process) {
   int ends[2];
-  *process = (reader_process){0};
   if (pipe2(ends, O_CLOEXEC) != 0)
     return sp_fail(SP_ERR_SYSTEM, "no pipe to the mesh reader: %s", strerror(errno));
   /* Use a higher descriptor than the reader's: dup2 to itself would leave it marked to close. */
@@ -175,24 +153,31 @@ static sp_status start_reader(const char *const *arguments, reader_process *proc
   return status;
 }
 
-/* Close the pipe and wait until the process ends. cause[size] becomes "Segmentation fault", "exit
- * code 3" or similar. Returns true for exit code 0. */
-static bool finish_reader(reader_process *process, char *cause, size_t size) {
+/* Close the pipe and wait until the process ends. `cause` becomes "Segmentation fault", "exit code
+ * 3" or similar. Returns true for exit code 0. */
+static bool finish_reader(reader_process *process, char cause[CAUSE_SIZE]) {
   int how = 0;
   pid_t ended;
   close(process->wire.file);
   do ended = waitpid(process->id, &how, 0);
   while (ended < 0 && errno == EINTR);
   if (WIFSIGNALED(how))
-    snprintf(cause, size, "%s", strsignal(WTERMSIG(how)));
+    snprintf(cause, CAUSE_SIZE, "%s", strsignal(WTERMSIG(how)));
   else
-    snprintf(cause, size, "exit code %d", WEXITSTATUS(how));
+    snprintf(cause, CAUSE_SIZE, "exit code %d", WEXITSTATUS(how));
   return how == 0;
 }
 
-/* Report a process that ended without a greeting or sent a wrong one. Returns SP_ERR_SYSTEM. */
-static sp_status fail_unusable(const char *cause) {
-  char path[PATH_MAX];
+/* Start the reader with its own arguments 2, 3 ... up to NULL, and receive its greeting; the caller
+ * calls finish_reader. The process inherits only the pipe and /dev/null. Errors: SP_ERR_SYSTEM if
+ * the program is missing, cannot be started, or sends no greeting; do not call finish_reader then.
+ */
+static sp_status start_reader(const char *const *arguments, reader_process *process) {
+  char cause[CAUSE_SIZE], path[PATH_MAX];
+  *process = (reader_process){0};
+  SP_TRY(open_pipe(arguments, process));
+  if (sp_gmsh_receive_greeting(&process->wire, process->version)) return SP_OK;
+  finish_reader(process, cause);
   SP_TRY(find_reader(path));
   return sp_fail(
       SP_ERR_SYSTEM,
@@ -212,7 +197,7 @@ static void wait_for_answer(int file, const char *path, sp_terminal *terminal) {
 
 sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size,
                            sp_terminal *terminal, sp_hexes **hexes, int **parts) {
-  char count[24], numbers[3][32], cause[64];
+  char count[24], numbers[3][32], cause[CAUSE_SIZE];
   reader_process process;
   *hexes = NULL;
   snprintf(count, sizeof count, "%d", size);
@@ -221,14 +206,11 @@ sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int siz
   const char *const arguments[] = {
       parts ? "whole" : "part", count, path, numbers[0], numbers[1], numbers[2], NULL};
   SP_TRY(start_reader(arguments, &process));
-  const bool greeted = sp_gmsh_receive_greeting(&process.wire);
-  if (greeted) wait_for_answer(process.wire.file, path, terminal);
-  sp_status status = greeted ? sp_gmsh_receive(&process.wire, hexes, parts) : SP_OK;
+  wait_for_answer(process.wire.file, path, terminal);
+  sp_status status = sp_gmsh_receive(&process.wire, hexes, parts);
   const bool failed = process.wire.failed;
-  const bool succeeded = finish_reader(&process, cause, sizeof cause);
-  if (!greeted)
-    status = fail_unusable(cause);
-  else if (!status && failed && succeeded)
+  const bool succeeded = finish_reader(&process, cause);
+  if (!status && failed && succeeded)
     status = sp_fail(SP_ERR_INPUT, "%s: gmsh ended while it read this file: remove Exit", path);
   else if (!status && failed)
     status = sp_fail(SP_ERR_INPUT,
@@ -241,16 +223,13 @@ sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int siz
 
 const char *sp_gmsh_version(void) {
   static char version[1024];
-  char cause[64];
+  char cause[CAUSE_SIZE];
   reader_process process;
-  const char *const arguments[] = {"version", NULL};
-  sp_status status = start_reader(arguments, &process);
-  if (!status) {
-    const bool greeted = sp_gmsh_receive_greeting(&process.wire);
-    if (greeted) sp_gmsh_receive_text(&process.wire, version, sizeof version);
-    finish_reader(&process, cause, sizeof cause);
-    if (!greeted) status = fail_unusable(cause);
+  if (start_reader((const char *[]){NULL}, &process)) {
+    snprintf(version, sizeof version, "unknown: %s", sp_error_message());
+  } else {
+    snprintf(version, sizeof version, "%s", process.version);
+    finish_reader(&process, cause);
   }
-  if (status) snprintf(version, sizeof version, "unknown: %s", sp_error_message());
   return version;
 }

@@ -150,7 +150,7 @@ static sp_status read_node(sp_scan *s, const section *sec, bool parametric, int 
                                        : "a node: its number, x, y and z");
 }
 
-static sp_status read_nodes(sp_scan *s, bool parametric, sp_gmsh_model *m) {
+sp_status sp_gmsh_format2_nodes(sp_scan *s, bool parametric, sp_gmsh_model *m) {
   section sec;
   SP_OWNED numbered *list = NULL;
   SP_TRY(begin_section(s, "nodes", parametric ? "$EndParametricNodes" : "$EndNodes",
@@ -272,7 +272,7 @@ static sp_status binary_elements(sp_scan *s, const section *sec, numbered *list,
   return SP_OK;
 }
 
-static sp_status read_elements(sp_scan *s, sp_gmsh_model *m) {
+sp_status sp_gmsh_format2_elements(sp_scan *s, sp_gmsh_model *m) {
   section sec;
   SP_OWNED numbered *list = NULL;
   SP_TRY(begin_section(s, "elements", "$EndElements",
@@ -284,7 +284,7 @@ static sp_status read_elements(sp_scan *s, sp_gmsh_model *m) {
   return check_unique(s, "element", sec.count, list);
 }
 
-/* ---- The file ---- */
+/* ---- Names ---- */
 
 /* The text between the quotes of a line. */
 static sp_status keep_name(int dimension, int number, const sp_span *line, sp_gmsh_model *m) {
@@ -312,36 +312,5 @@ sp_status sp_gmsh_read_names(sp_scan *s, sp_gmsh_model *m) {
   }
   SP_TRY(end_section(s, &sec));
   s->binary = binary;
-  return SP_OK;
-}
-
-sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m) {
-  bool format = false, names = false, points = false, elements = false;
-  sp_span line;
-  while (sp_scan_line(s, &line)) {
-    const bool parametric = sp_span_begins(&line, "$ParametricNodes");
-    if (sp_span_begins(&line, "$MeshFormat")) {
-      SP_TRY(sp_scan_once(s, "$MeshFormat", &format));
-      SP_TRY(sp_scan_format(s));
-      if (s->version >= 3) return sp_fail(SP_ERR_INPUT, "%s: expected format 2", s->path);
-    } else if (sp_span_begins(&line, "$PhysicalNames")) {
-      SP_TRY(sp_scan_after_format(s, format));
-      SP_TRY(sp_scan_once(s, "$PhysicalNames", &names));
-      SP_TRY(sp_gmsh_read_names(s, m));
-    } else if (sp_span_begins(&line, "$Nodes") || parametric) {
-      SP_TRY(sp_scan_after_format(s, format));
-      SP_TRY(sp_scan_once(s, "$Nodes", &points));
-      SP_TRY(read_nodes(s, parametric, m));
-    } else if (sp_span_begins(&line, "$Elements")) {
-      SP_TRY(sp_scan_after_format(s, format));
-      SP_TRY(sp_scan_once(s, "$Elements", &elements));
-      SP_TRY(read_elements(s, m));
-    } else if (sp_span_begins(&line, "$NodeData") || sp_span_begins(&line, "$Element")) {
-      break; /* results of a solver: stop, as gmsh does */
-    } else {
-      SP_TRY(sp_scan_no_end(s, &line));
-    }
-  }
-  if (!format) return sp_fail(SP_ERR_INPUT, "%s: expected a line $MeshFormat, found none", s->path);
   return SP_OK;
 }

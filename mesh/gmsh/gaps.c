@@ -3,7 +3,6 @@
 #include <gmshc.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "mesh/gmsh/model.h"
 
@@ -19,25 +18,12 @@ typedef struct outline {
   bool is_sampled;
 } outline;
 
-static bool sample_curve(int tag, outline *o) {
-  double *lower = NULL, *upper = NULL, *points = NULL;
-  int *ends = NULL, *unused = NULL, error;
-  size_t n = 0, end_count = 0;
-  gmshModelGetParametrizationBounds(1, tag, &lower, &n, &upper, &n, &error);
-  bool done = !error && n == 1;
-  for (int s = 0; s < SAMPLES && done; s++)
-    o->parameters[s] = lower[0] + (upper[0] - lower[0]) * s / (SAMPLES - 1);
-  if (done) gmshModelGetValue(1, tag, o->parameters, SAMPLES, &points, &n, &error);
-  done = done && !error && n == 3 * SAMPLES;
-  if (done) memcpy(o->points, points, sizeof o->points);
-  gmshModelGetAdjacencies(1, tag, &unused, &n, &ends, &end_count, &error);
-  for (size_t e = 0; e < 2; e++) o->ends[e] = end_count == 2 ? ends[e] : -1;
-  gmshFree(lower);
-  gmshFree(upper);
-  gmshFree(points);
-  gmshFree(ends);
-  gmshFree(unused);
-  return done;
+static void sample_outline(int curve, outline *o) {
+  sp_gmsh_tags ends = sp_gmsh_adjacent(1, curve, false);
+  for (int s = 0; s < SAMPLES; s++) o->parameters[s] = s / (SAMPLES - 1.0);
+  o->is_sampled = sp_gmsh_sample_curve(curve, SAMPLES, o->parameters, o->points[0]);
+  for (size_t e = 0; e < 2; e++) o->ends[e] = ends.count == 2 ? ends.list[e] : -1;
+  gmshFree(ends.list);
 }
 
 static void find_box(outline *o, double size) {
@@ -83,40 +69,35 @@ static void measure_gaps(outline *a, const outline *b, double least) {
 }
 
 static void measure_face(int face, outline *outlines, double size) {
-  int *unused = NULL, *curves = NULL, error;
-  size_t n, count = 0;
-  gmshModelGetAdjacencies(2, face, &unused, &n, &curves, &count, &error);
-  for (size_t i = 0; i < count; i++)
-    for (size_t j = 0; j < count; j++) {
-      outline *a = &outlines[abs(curves[i])], *b = &outlines[abs(curves[j])];
+  sp_gmsh_tags curves = sp_gmsh_adjacent(2, face, false);
+  for (size_t i = 0; i < curves.count; i++)
+    for (size_t j = 0; j < curves.count; j++) {
+      outline *a = &outlines[abs(curves.list[i])], *b = &outlines[abs(curves.list[j])];
       if (a != b && a->is_sampled && b->is_sampled && !are_apart(a, b, size))
         measure_gaps(a, b, LEAST * size);
     }
-  gmshFree(unused);
-  gmshFree(curves);
+  gmshFree(curves.list);
 }
 
-sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const int *faces, size_t count, double size) {
+sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const sp_gmsh_tags *faces, double size) {
   SP_OWNED outline *outlines = NULL; /* by tag */
-  int *curves = NULL, error, most = 0;
-  size_t curve_count = 0;
-  gmshModelGetEntities(&curves, &curve_count, 1, &error);
-  if (error) return sp_gmsh_failed(m->path, "list the curves");
-  for (size_t c = 1; c < curve_count; c += 2) most = curves[c] > most ? curves[c] : most;
+  sp_gmsh_tags curves = {0};
+  int error, most = 0;
+  SP_TRY(sp_gmsh_list(m->path, 1, &curves));
+  for (size_t c = 1; c < curves.count; c += 2) most = curves.list[c] > most ? curves.list[c] : most;
   const sp_status status = sp_allocate((size_t)most + 1, sizeof *outlines, "curves", &outlines);
-  for (size_t c = 1; c < curve_count && !status; c += 2) {
-    outline *o = &outlines[curves[c]];
-    o->is_sampled = sample_curve(curves[c], o);
-    find_box(o, size);
+  for (size_t c = 1; c < curves.count && !status; c += 2) {
+    sample_outline(curves.list[c], &outlines[curves.list[c]]);
+    find_box(&outlines[curves.list[c]], size);
   }
-  for (size_t f = 1; f < count && !status; f += 2)
-    if (!sp_gmsh_is_swept(m, 2, faces[f])) measure_face(faces[f], outlines, size);
-  for (size_t c = 1; c < curve_count && !status; c += 2) {
-    outline *o = &outlines[curves[c]];
+  for (size_t f = 1; f < faces->count && !status; f += 2)
+    if (!sp_gmsh_is_swept(m, 2, faces->list[f])) measure_face(faces->list[f], outlines, size);
+  for (size_t c = 1; c < curves.count && !status; c += 2) {
+    outline *o = &outlines[curves.list[c]];
     if (o->is_sampled)
-      gmshModelMeshSetSizeAtParametricPoints(1, curves[c], o->parameters, SAMPLES, o->sizes,
+      gmshModelMeshSetSizeAtParametricPoints(1, curves.list[c], o->parameters, SAMPLES, o->sizes,
                                              SAMPLES, &error);
   }
-  gmshFree(curves);
+  gmshFree(curves.list);
   return status;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mesh/divide.h"
 
@@ -73,6 +74,55 @@ const sp_gmsh_type *sp_gmsh_type_of(int type) {
   }
   asked[type] = true;
   return t->nodes > 0 ? t : NULL;
+}
+
+/* ---- The CAD kernel ---- */
+
+sp_status sp_gmsh_list(const char *path, int dimension, sp_gmsh_tags *pairs) {
+  int error;
+  gmshModelGetEntities(&pairs->list, &pairs->count, dimension, &error);
+  return error ? sp_gmsh_failed(path, "list the entities") : SP_OK;
+}
+
+sp_gmsh_tags sp_gmsh_adjacent(int dimension, int tag, bool higher) {
+  sp_gmsh_tags up = {0}, down = {0};
+  int error;
+  gmshModelGetAdjacencies(dimension, tag, &up.list, &up.count, &down.list, &down.count, &error);
+  gmshFree(higher ? down.list : up.list);
+  return higher ? up : down;
+}
+
+bool sp_gmsh_is_plane(int face) {
+  char *type = NULL;
+  int error;
+  gmshModelGetType(2, face, &type, &error);
+  const bool plane = !error && strcmp(type, "Plane") == 0;
+  gmshFree(type);
+  return plane;
+}
+
+double sp_gmsh_mass(int dimension, int tag) {
+  double mass = NAN;
+  int error;
+  gmshModelOccGetMass(dimension, tag, &mass, &error);
+  return fabs(mass);
+}
+
+bool sp_gmsh_sample_curve(int curve, size_t count, double *parameters, double *points) {
+  double *low = NULL, *high = NULL, *xyz = NULL;
+  size_t lows = 0, highs = 0, values = 0;
+  int error;
+  gmshModelGetParametrizationBounds(1, curve, &low, &lows, &high, &highs, &error);
+  bool good = !error && lows == 1 && highs == 1;
+  for (size_t i = 0; i < count && good; i++)
+    parameters[i] = low[0] + parameters[i] * (high[0] - low[0]);
+  if (good) gmshModelGetValue(1, curve, parameters, count, &xyz, &values, &error);
+  good = good && !error && values == 3 * count;
+  if (good) memcpy(points, xyz, values * sizeof *points);
+  gmshFree(low);
+  gmshFree(high);
+  gmshFree(xyz);
+  return good;
 }
 
 /* ---- Fill ---- */

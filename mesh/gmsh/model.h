@@ -1,8 +1,8 @@
 /* Internal to mesh/gmsh/: a mesh as its file lists it. format2.c and format4.c read a .msh; for all
  * other files sdk.c calls the SDK. Each file calls only files to its right:
  *
- *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_sets | gmsh_format4, gmsh_sdk, gmsh_curve |
- *     gmsh_format2, gmsh_cad | gmsh_gaps | gmsh_sweep | gmsh_scan, gmsh_model
+ *     read | cells | sets | format2, format4, sdk, curve | cad | gaps | sweep | sweep_find | scan |
+ *     model
  *
  * We read .msh files ourselves because the SDK loses information. In format 2 it puts an element
  * into all groups of its elementary tag, and many writers use one tag for the whole mesh. It trusts
@@ -16,9 +16,65 @@
 #include <stdbool.h>
 
 #include "io/names.h"
-#include "mesh/gmsh/gmsh.h"
-#include "mesh/gmsh/scan.h"
+#include "mesh/gmsh/reader.h"
 #include "mesh/hexes.h"
+
+/* ---- scan.c: lines, words and binary numbers of a .msh ----
+ * Failures have the path and, in an ASCII file, the line. */
+
+enum { SP_EXCERPT = 44 };
+
+/* Part of a file: the rest of a line or of the file. */
+typedef struct sp_span {
+  const char *at, *end;
+} sp_span;
+
+typedef struct sp_scan {
+  const char *path;
+  sp_span file, rest;
+  size_t line;          /* of the line that was read last */
+  double version;       /* before $MeshFormat the caller's */
+  bool binary, swapped; /* swapped: written by a machine of the other byte order */
+} sp_scan;
+
+/* Map a file into memory; sp_scan_close removes the map. Errors: SP_ERR_INPUT. */
+sp_status sp_scan_open(const char *path, sp_scan *s);
+void sp_scan_close(sp_scan *s);
+
+/* The next line, or the next nonblank line, without blanks at its ends; false at the end of the
+ * file. */
+bool sp_scan_line(sp_scan *s, sp_span *line);
+bool sp_scan_filled_line(sp_scan *s, sp_span *line);
+
+bool sp_span_begins(const sp_span *line, const char *word);
+
+/* Take one word, an integer in [-INT_MAX, INT_MAX], `count` reals from the line; false if there are
+ * none. */
+bool sp_span_word(sp_span *line, sp_span *word);
+bool sp_span_int(sp_span *line, int *value);
+bool sp_span_reals(sp_span *line, int count, double *values);
+
+/* The value of a word; false if it is no number. */
+bool sp_span_real(const sp_span *word, double *value);
+
+/* Take binary numbers; false if the file ends before. */
+bool sp_scan_int(sp_scan *s, int *value);
+bool sp_scan_long(sp_scan *s, long long *value);
+bool sp_scan_reals(sp_scan *s, int count, double *values);
+
+/* Read the section $MeshFormat: the version, the encoding, and the byte order of a binary file. */
+sp_status sp_scan_format(sp_scan *s);
+
+/* Fail: "expected X, found 'the start of the line'". */
+sp_status sp_scan_unexpected(const sp_scan *s, const sp_span *found, const char *expected);
+
+/* The start of a line, with unprintable characters replaced. Returns `out`. */
+const char *sp_span_excerpt(const sp_span *line, char out[SP_EXCERPT]);
+
+/* ":12", or nothing in a binary file, which has no lines. Returns `out`. */
+const char *sp_scan_where(const sp_scan *s, size_t line, char out[24]);
+
+/* ---- The model ---- */
 
 /* A type of element, from the SDK's reference coordinates; no table is hard-coded. */
 typedef struct sp_gmsh_type {
@@ -80,7 +136,8 @@ typedef struct sp_gmsh_sweep {
 
 typedef struct sp_gmsh_model {
   const char *path;
-  double version; /* of the format of a .msh, 0 for other files */
+  double version;                  /* of the format of a .msh, 0 for other files */
+  bool lists_entities, has_blocks; /* sections of format 4 that were read: $Entities; others */
   size_t point_count, element_count, node_count, entity_count, name_count, part_count;
   sp_gmsh_point *points;     /* [point_count], ascending tags */
   sp_gmsh_element *elements; /* [element_count], by place and type */
@@ -102,7 +159,7 @@ typedef struct sp_gmsh_model {
 /* "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
 sp_status sp_gmsh_failed(const char *path, const char *what);
 
-/* The type with gmsh's number `type`; NULL if there is no such type. */
+/* The type with gmsh's number `type`; NULL if there is no such type. The SDK must run. */
 const sp_gmsh_type *sp_gmsh_type_of(int type);
 
 /* Append to the model. The caller fills an element's `nodes`. Numbers of points and nodes are the
@@ -132,22 +189,46 @@ const char *sp_gmsh_group_name(const sp_gmsh_model *m, int dimension, int number
 /* The order of two size_t, for qsort. */
 int sp_gmsh_compare_sizes(const void *left, const void *right);
 
-/* ---- format2.c, format4.c ---- */
+/* ---- model.c: questions to the CAD kernel about an open geometry ---- */
 
-/* Read a file of format 2 (2.0 to 2.2), or of format 4 (4.0 and 4.1), ASCII or binary, into *m,
- * which has only its path. Errors name the line of an ASCII file or the index in a binary one: a
- * wrong count, a repeated number or one out of range, anything that gmsh would skip. */
-sp_status sp_gmsh_format2_read(sp_scan *s, sp_gmsh_model *m);
-sp_status sp_gmsh_format4_read(sp_scan *s, sp_gmsh_model *m);
+/* The caller frees the list by gmshFree. */
+typedef struct sp_gmsh_tags {
+  int *list;
+  size_t count;
+} sp_gmsh_tags;
 
-/* Read the section $PhysicalNames, which is text also in binary files. */
+/* Pairs of dimension and tag of all entities of a dimension, or with -1 of all. */
+sp_status sp_gmsh_list(const char *path, int dimension, sp_gmsh_tags *pairs);
+
+/* The tags of the entities of the next higher or lower dimension at one. */
+sp_gmsh_tags sp_gmsh_adjacent(int dimension, int tag, bool higher);
+
+bool sp_gmsh_is_plane(int face);
+
+/* Length, area or volume; NaN if it is unknown. */
+double sp_gmsh_mass(int dimension, int tag);
+
+/* points[count][3] of a curve. parameters[count] are shares of its range, from 0 to 1, and become
+ * its parameters. False if the curve has none. */
+bool sp_gmsh_sample_curve(int curve, size_t count, double *parameters, double *points);
+
+/* ---- read.c, format2.c, format4.c ---- */
+
+/* Read a file of format 2 (2.0 to 2.2) or 4 (4.0 and 4.1), ASCII or binary, into *m, which has only
+ * its path. Errors name the line of an ASCII file or the index in a binary one: a wrong count, a
+ * repeated number or one out of range, anything that gmsh would skip. */
+sp_status sp_gmsh_read_sections(sp_scan *s, sp_gmsh_model *m);
+
+/* Read one section, whose first line has been read. $PhysicalNames is text also in binary files,
+ * and the same in both formats. */
 sp_status sp_gmsh_read_names(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format2_nodes(sp_scan *s, bool parametric, sp_gmsh_model *m);
+sp_status sp_gmsh_format2_elements(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format4_nodes(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format4_elements(sp_scan *s, sp_gmsh_model *m);
+sp_status sp_gmsh_format4_entities(sp_scan *s, bool partitioned, sp_gmsh_model *m);
 
 /* ---- sdk.c, cad.c ---- */
-
-/* Start and end the SDK; sp_gmsh_type_of needs it. */
-sp_status sp_gmsh_sdk_start(void);
-void sp_gmsh_sdk_end(void);
 
 /* Read or mesh the file by the SDK. */
 sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m);
@@ -167,8 +248,8 @@ void sp_gmsh_cad_compare(sp_gmsh_model *m);
 /* ---- sweep_find.c, sweep.c ---- */
 
 /* Choose the bodies of an open geometry that are swept, m->sweeps, and exclude them from gmsh's
- * meshing. `size`: of elements. bodies[count]: tags, in pairs with the dimension. */
-sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const int *bodies, size_t count, double size);
+ * meshing. `size`: of elements. */
+sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const sp_gmsh_tags *bodies, double size);
 
 /* True for a target, a side, or a curve of a target without a mesh of its own. */
 bool sp_gmsh_is_swept(const sp_gmsh_model *m, int dimension, int tag);
@@ -179,8 +260,8 @@ sp_status sp_gmsh_sweep_bodies(sp_gmsh_model *m);
 /* ---- gaps.c ---- */
 
 /* Set sizes along the curves of an open geometry: the gaps between the curves of a face, at most
- * `size`. Faces of swept bodies are left out. faces[count]: pairs of dimension and tag. */
-sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const int *faces, size_t count, double size);
+ * `size`. Faces of swept bodies are left out. */
+sp_status sp_gmsh_gaps(const sp_gmsh_model *m, const sp_gmsh_tags *faces, double size);
 
 /* ---- curve.c ---- */
 
@@ -239,32 +320,3 @@ typedef struct sp_gmsh_cells {
 sp_status sp_gmsh_cells_read(const sp_gmsh_model *m, int files, sp_gmsh_sets *volumes,
                              sp_gmsh_cells *cells);
 void sp_gmsh_cells_free(sp_gmsh_cells *cells);
-
-/* ---- boundary.c ---- */
-
-/* A face in a physical group: its corner nodes as in sp_gmsh_cells, ascending (a triangle begins
- * with 0), and its surface. */
-typedef struct sp_gmsh_face {
-  size_t nodes[4];
-  int surface;
-  bool found; /* sp_gmsh_boundary_find has found it */
-} sp_gmsh_face;
-
-/* The faces in physical groups, sorted by their nodes. A face that is listed several times, once
- * per group, is in all these groups. Surfaces between the parts of a partitioned mesh are left out.
- */
-typedef struct sp_gmsh_boundary {
-  size_t count;
-  sp_gmsh_face *faces;
-} sp_gmsh_boundary;
-
-/* Fill *b. `surfaces` gains the surfaces. The caller frees b->faces, also after a failure. */
-sp_status sp_gmsh_boundary_read(const sp_gmsh_model *m, sp_gmsh_sets *surfaces,
-                                sp_gmsh_boundary *b);
-
-/* The surface of the face with these corner nodes (one is 0 for a triangle); SP_SURFACE_INTERIOR
- * for none. */
-int sp_gmsh_boundary_find(sp_gmsh_boundary *b, const size_t nodes[4]);
-
-/* Count the faces of each group, and the ones that were not found. */
-sp_status sp_gmsh_boundary_count(const sp_gmsh_boundary *b, sp_family *surfaces);

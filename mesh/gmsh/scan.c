@@ -1,4 +1,4 @@
-#include "mesh/gmsh/scan.h"
+#include "mesh/gmsh/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,26 +12,25 @@
 
 /* ---- The file ---- */
 
-sp_status sp_scan_open(const char *path, sp_scan *s, char **bytes, size_t *size) {
+sp_status sp_scan_open(const char *path, sp_scan *s) {
   struct stat status_of;
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
-  void *map = MAP_FAILED;
+  char *map = MAP_FAILED;
   const bool known = fstat(file, &status_of) == 0;
-  *size = known ? (size_t)status_of.st_size : 0;
-  if (*size > 0) map = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, file, 0);
+  const size_t size = known ? (size_t)status_of.st_size : 0;
+  if (size > 0) map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
   const int reason = errno;
   close(file);
   if (map == MAP_FAILED)
     return sp_fail(SP_ERR_INPUT, "%s: cannot be read: %s", path,
-                   *size > 0 ? strerror(reason) : "it is empty or not a regular file");
-  *bytes = map;
-  *s = (sp_scan){.path = path, .rest = {*bytes, *bytes + *size}};
+                   size > 0 ? strerror(reason) : "it is empty or not a regular file");
+  *s = (sp_scan){.path = path, .file = {map, map + size}, .rest = {map, map + size}};
   return SP_OK;
 }
 
-void sp_scan_close(char *bytes, size_t size) {
-  munmap(bytes, size);
+void sp_scan_close(sp_scan *s) {
+  munmap((char *)s->file.at, (size_t)(s->file.end - s->file.at));
 }
 
 /* ---- Lines and words ---- */
@@ -169,36 +168,11 @@ sp_status sp_scan_format(sp_scan *s) {
   bool sound =
       sp_span_word(&line, &word) && sp_span_int(&line, &binary) && sp_span_int(&line, &size);
   sound = sound && sp_span_real(&word, &s->version);
-  if (!sound || s->version < 2 || s->version >= 5 || (binary && s->version >= 4 && size != 8))
+  const bool old = s->version >= 2 && s->version < 3, new = s->version >= 4 && s->version < 5;
+  if (!sound || !(old || new) || (new &&binary &&size != 8))
     return sp_scan_unexpected(s, &whole, "the version, 0 or 1 for binary, and 8");
   s->binary = binary != 0;
   if (s->binary && !sp_scan_int(s, &one)) return sp_scan_unexpected(s, &s->rest, "a binary 1");
   s->swapped = one != 1;
-  return SP_OK;
-}
-
-sp_status sp_scan_after_format(const sp_scan *s, bool format) {
-  if (format) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s:%zu: expected $MeshFormat before this section", s->path,
-                 s->line);
-}
-
-sp_status sp_scan_no_end(const sp_scan *s, const sp_span *line) {
-  static const char *const ends[] = {"$EndPhysicalNames", "$EndEntities", "$EndPartitionedEntities",
-                                     "$EndNodes", "$EndElements"};
-  char where[24];
-  for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
-    if (sp_span_begins(line, ends[e]))
-      return sp_fail(SP_ERR_INPUT, "%s%s: expected $%s before %s, found none", s->path,
-                     sp_scan_where(s, s->line, where), ends[e] + strlen("$End"), ends[e]);
-  return SP_OK;
-}
-
-sp_status sp_scan_once(const sp_scan *s, const char *name, bool *before) {
-  char where[24];
-  if (*before)
-    return sp_fail(SP_ERR_INPUT, "%s%s: a second section %s: put all into one", s->path,
-                   sp_scan_where(s, s->line, where), name);
-  *before = true;
   return SP_OK;
 }

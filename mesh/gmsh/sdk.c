@@ -1,11 +1,13 @@
 /* Read a file by the SDK: mesh a geometry, or read a mesh in another format. */
 #include <gmshc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mesh/gmsh/model.h"
 
-sp_status sp_gmsh_sdk_start(void) {
+sp_status sp_gmsh_sdk_start(char version[SP_GMSH_VERSION_SIZE]) {
+  char *text = NULL;
   int error;
 #ifdef SP_GMSH_INITIALIZE_RUN
   gmshInitialize(0, NULL, 0, 0, &error);
@@ -14,6 +16,9 @@ sp_status sp_gmsh_sdk_start(void) {
 #endif
   if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
   gmshOptionSetNumber("General.Terminal", 0, &error);
+  gmshOptionGetString("General.Version", &text, &error);
+  snprintf(version, SP_GMSH_VERSION_SIZE, "%s", !error && text ? text : "unknown");
+  gmshFree(text);
   return SP_OK;
 }
 
@@ -108,22 +113,22 @@ static sp_status add_elements(sp_gmsh_model *m, int dimension, int tag) {
 }
 
 sp_status sp_gmsh_sdk_read(const sp_gmsh_sizes *sizes, sp_gmsh_model *m) {
-  int *pairs = NULL, error;
-  size_t count = 0;
+  sp_gmsh_tags pairs = {0};
+  int error;
   const bool is_cad = sp_gmsh_is_cad(m->path);
   SP_TRY(is_cad ? sp_gmsh_cad_mesh(sizes, m) : open_file(m));
   SP_TRY(add_points(m));
   SP_TRY(add_names(m));
-  gmshModelGetEntities(&pairs, &count, -1, &error);
-  sp_status status = error ? sp_gmsh_failed(m->path, "list the entities") : SP_OK;
-  for (size_t p = 0; p + 1 < count && !status; p += 2) {
-    status = sp_gmsh_add_entity(m, pairs[p], pairs[p + 1]);
+  sp_status status = sp_gmsh_list(m->path, -1, &pairs);
+  for (size_t p = 0; p < pairs.count && !status; p += 2) {
+    const int dimension = pairs.list[p], tag = pairs.list[p + 1];
+    status = sp_gmsh_add_entity(m, dimension, tag);
     if (!status) status = add_groups(m);
     if (!status && is_cad) sp_gmsh_cad_describe(m);
-    if (!status && pairs[p] >= (m->sweep_count > 0 ? 1 : 2))
-      status = add_elements(m, pairs[p], pairs[p + 1]);
+    if (!status && dimension >= (m->sweep_count > 0 ? 1 : 2))
+      status = add_elements(m, dimension, tag);
   }
-  gmshFree(pairs);
+  gmshFree(pairs.list);
   gmshClear(&error);
   return status;
 }

@@ -165,12 +165,10 @@ static int type_of(const char *family, int order) {
   return gmshModelMeshGetElementType(family, order, 0, &error);
 }
 
-/* The first element of an entity from e on, before `count`. */
-static size_t next_of(const sp_gmsh_model *m, size_t e, size_t count, int dimension, int tag) {
-  while (e < count && (m->entities[m->elements[e].entity].dimension != dimension ||
-                       m->entities[m->elements[e].entity].tag != tag))
-    e++;
-  return e;
+/* True if element e is part of an entity. */
+static bool is_of(const sp_gmsh_model *m, size_t e, int dimension, int tag) {
+  const sp_gmsh_entity *entity = &m->entities[m->elements[e].entity];
+  return entity->dimension == dimension && entity->tag == tag;
 }
 
 static const size_t *nodes_of(const sp_gmsh_model *m, size_t e) {
@@ -181,9 +179,8 @@ static const size_t *nodes_of(const sp_gmsh_model *m, size_t e) {
 static sp_status visit_sources(sweeping *w, size_t count,
                                sp_status (*visit)(sweeping *w, const size_t *nodes)) {
   for (size_t i = 0; i < w->sweep->source_count; i++)
-    for (size_t e = next_of(w->m, 0, count, 2, w->sweep->sources[i]); e < count;
-         e = next_of(w->m, e + 1, count, 2, w->sweep->sources[i]))
-      SP_TRY(visit(w, nodes_of(w->m, e)));
+    for (size_t e = 0; e < count; e++)
+      if (is_of(w->m, e, 2, w->sweep->sources[i])) SP_TRY(visit(w, nodes_of(w->m, e)));
   return SP_OK;
 }
 
@@ -197,14 +194,14 @@ static sp_status list_nodes(const sweeping *w, size_t elements, int curve, size_
                             size_t *count) {
   const size_t nodes = (size_t)sp_gmsh_type_of(w->line)->nodes;
   *count = 0;
-  for (size_t e = next_of(w->m, 0, elements, 1, curve); e < elements;
-       e = next_of(w->m, e + 1, elements, 1, curve))
-    *count += nodes;
+  for (size_t e = 0; e < elements; e++) *count += is_of(w->m, e, 1, curve) ? nodes : 0;
   SP_TRY(sp_allocate(*count, sizeof **points, "nodes", points));
   size_t *next = *points;
-  for (size_t e = next_of(w->m, 0, elements, 1, curve); e < elements;
-       e = next_of(w->m, e + 1, elements, 1, curve), next += nodes)
+  for (size_t e = 0; e < elements; e++) {
+    if (!is_of(w->m, e, 1, curve)) continue;
     memcpy(next, nodes_of(w->m, e), nodes * sizeof *next);
+    next += nodes;
+  }
   return SP_OK;
 }
 
@@ -242,9 +239,8 @@ static sp_status sweep_body(sweeping *w) {
   SP_TRY(visit_sources(w, count, add_columns));
   SP_TRY(visit_sources(w, count, raise_triangle));
   for (size_t i = 0; i < s->side_count; i++)
-    for (size_t e = next_of(m, 0, count, 1, s->sides[i].from); e < count;
-         e = next_of(m, e + 1, count, 1, s->sides[i].from))
-      SP_TRY(raise_edge(w, &s->sides[i], nodes_of(m, e)));
+    for (size_t e = 0; e < count; e++)
+      if (is_of(m, e, 1, s->sides[i].from)) SP_TRY(raise_edge(w, &s->sides[i], nodes_of(m, e)));
   return SP_OK;
 }
 

@@ -14,33 +14,19 @@
 
 static const double EQUAL = 1e-5; /* relative difference of lengths, areas and volumes */
 
-typedef struct tags {
-  int *list;
-  size_t count;
-} tags;
-
-/* The entities of the next higher or lower dimension at one. */
-static tags list_adjacent(int dimension, int tag, bool higher) {
-  tags up = {0}, down = {0};
-  int error;
-  gmshModelGetAdjacencies(dimension, tag, &up.list, &up.count, &down.list, &down.count, &error);
-  gmshFree(higher ? down.list : up.list);
-  return higher ? up : down;
-}
-
-static bool has_tag(const tags *t, int tag) {
+static bool has_tag(const sp_gmsh_tags *t, int tag) {
   bool found = false;
   for (size_t i = 0; i < t->count; i++) found = found || t->list[i] == tag;
   return found;
 }
 
 static bool has_source(const sp_gmsh_sweep *s, int face) {
-  return has_tag(&(tags){s->sources, s->source_count}, face);
+  return has_tag(&(sp_gmsh_tags){s->sources, s->source_count}, face);
 }
 
 /* True if the curve is at the edge of one of the faces. */
 static bool is_around(const int *faces, size_t count, int curve) {
-  tags around = list_adjacent(1, curve, true);
+  sp_gmsh_tags around = sp_gmsh_adjacent(1, curve, true);
   bool found = false;
   for (size_t f = 0; f < count; f++) found = found || has_tag(&around, faces[f]);
   gmshFree(around.list);
@@ -49,13 +35,6 @@ static bool is_around(const int *faces, size_t count, int curve) {
 
 static bool are_equal(double a, double b) {
   return fabs(a - b) <= EQUAL * fabs(b);
-}
-
-static double mass_of(int dimension, int tag) {
-  double mass = NAN;
-  int error;
-  gmshModelOccGetMass(dimension, tag, &mass, &error);
-  return fabs(mass);
 }
 
 /* A plane face: its area, 0 for others, centre and normal. */
@@ -68,13 +47,11 @@ static double dot(const double a[3], const double b[3]) {
 }
 
 static plane measure_plane(int face) {
-  plane p = {.area = mass_of(2, face)};
-  char *type = NULL;
+  plane p = {.area = sp_gmsh_mass(2, face)};
   double *normal = NULL;
   size_t count = 0;
   int error;
-  gmshModelGetType(2, face, &type, &error);
-  if (error || strcmp(type, "Plane") != 0) p.area = 0;
+  if (!sp_gmsh_is_plane(face)) p.area = 0;
   gmshModelOccGetCenterOfMass(2, face, &p.centre[0], &p.centre[1], &p.centre[2], &error);
   if (error) p.area = 0;
   gmshModelGetNormal(face, (double[]){0, 0}, 2, &normal, &count, &error);
@@ -82,28 +59,8 @@ static plane measure_plane(int face) {
     p.area = 0;
   else
     memcpy(p.normal, normal, sizeof p.normal);
-  gmshFree(type);
   gmshFree(normal);
   return p;
-}
-
-/* The point of a curve at a share of its range of parameters. */
-static bool find_point(int curve, double share, double point[3]) {
-  double *low = NULL, *high = NULL, *xyz = NULL;
-  size_t lows = 0, highs = 0, count = 0;
-  int error;
-  gmshModelGetParametrizationBounds(1, curve, &low, &lows, &high, &highs, &error);
-  bool good = !error && lows == 1 && highs == 1;
-  if (good) {
-    double at = low[0] + share * (high[0] - low[0]);
-    gmshModelGetValue(1, curve, &at, 1, &xyz, &count, &error);
-    good = !error && count == 3;
-  }
-  if (good) memcpy(point, xyz, 3 * sizeof *point);
-  gmshFree(low);
-  gmshFree(high);
-  gmshFree(xyz);
-  return good;
 }
 
 /* True if the face contains the point, to `tolerance`. */
@@ -128,7 +85,7 @@ static bool is_straight(const sp_gmsh_sweep *s, const sp_gmsh_side *side, double
   bool good = true;
   for (int i = 0; i < 9 && good; i++) {
     double point[3] = {0};
-    good = find_point(side->from, 0.2 + 0.3 * (i % 3), point);
+    good = sp_gmsh_sample_curve(side->from, 1, &(double){0.2 + 0.3 * (i % 3)}, point);
     for (int d = 0; d < 3; d++) point[d] += (0.2 + 0.4 * (i / 3)) * s->shift[d];
     good = good && has_point(side->face, point, tolerance);
   }
@@ -137,11 +94,12 @@ static bool is_straight(const sp_gmsh_sweep *s, const sp_gmsh_side *side, double
 
 /* True if the ends of the curve in the target are the ends of its copy, moved by the shift. */
 static bool have_equal_ends(const sp_gmsh_sweep *s, const sp_gmsh_side *side) {
-  const double tolerance = EQUAL * (mass_of(1, side->from) + sqrt(dot(s->shift, s->shift)));
+  const double tolerance = EQUAL * (sp_gmsh_mass(1, side->from) + sqrt(dot(s->shift, s->shift)));
   double a[2][3], b[2][3];
   bool good = true;
   for (int end = 0; end < 2; end++)
-    good = good && find_point(side->from, end, a[end]) && find_point(side->to, end, b[end]);
+    good = good && sp_gmsh_sample_curve(side->from, 1, &(double){end}, a[end]) &&
+           sp_gmsh_sample_curve(side->to, 1, &(double){end}, b[end]);
   for (int turned = 0; turned < 2 && good; turned++) {
     double most = 0;
     for (int end = 0; end < 2; end++)
@@ -156,7 +114,7 @@ static bool have_equal_ends(const sp_gmsh_sweep *s, const sp_gmsh_side *side) {
  * curve in the target; others are as long as the shift. False if not, or if the face is not
  * straight. */
 static bool match_side(int face, double height, sp_gmsh_sweep *s) {
-  tags curves = list_adjacent(2, face, false);
+  sp_gmsh_tags curves = sp_gmsh_adjacent(2, face, false);
   const size_t first = s->side_count;
   double length = 0;
   int tos = 0, to = 0;
@@ -166,13 +124,13 @@ static bool match_side(int face, double height, sp_gmsh_sweep *s) {
     const bool in_source = is_around(s->sources, s->source_count, curve);
     const bool in_target = is_around(&s->target, 1, curve);
     if (in_source) s->sides[s->side_count++] = (sp_gmsh_side){.from = curve, .face = face};
-    if (in_source) length += mass_of(1, curve);
+    if (in_source) length += sp_gmsh_mass(1, curve);
     if (in_target) to = curve;
     tos += in_target;
-    good = in_source || in_target || are_equal(mass_of(1, curve), height);
+    good = in_source || in_target || are_equal(sp_gmsh_mass(1, curve), height);
   }
   gmshFree(curves.list);
-  good = good && tos == 1 && are_equal(length, mass_of(1, to));
+  good = good && tos == 1 && are_equal(length, sp_gmsh_mass(1, to));
   for (size_t i = first; i < s->side_count && good; i++) {
     s->sides[i].to = to;
     good = is_straight(s, &s->sides[i], EQUAL * (height + length));
@@ -181,7 +139,7 @@ static bool match_side(int face, double height, sp_gmsh_sweep *s) {
 }
 
 /* Fill the sides; false if the body is no extrusion from the sources to the target. */
-static bool match_sides(const tags *faces, double height, sp_gmsh_sweep *s) {
+static bool match_sides(const sp_gmsh_tags *faces, double height, sp_gmsh_sweep *s) {
   bool good = true;
   s->side_count = 0;
   for (size_t f = 0; f < faces->count && good; f++)
@@ -191,7 +149,7 @@ static bool match_sides(const tags *faces, double height, sp_gmsh_sweep *s) {
 }
 
 /* Fill the sources, the faces at `height` from face t that are as large together, and the shift. */
-static bool match_sources(const tags *faces, const plane *planes, size_t t, double height,
+static bool match_sources(const sp_gmsh_tags *faces, const plane *planes, size_t t, double height,
                           sp_gmsh_sweep *s) {
   double area = 0, centre[3] = {0}, way[3];
   s->source_count = 0;
@@ -210,14 +168,14 @@ static bool match_sources(const tags *faces, const plane *planes, size_t t, doub
 
 /* Find the direction of the least height in which the body is an extrusion, if there is one. */
 static sp_status find_extrusion(int volume, double size, sp_gmsh_sweep *best) {
-  tags faces = list_adjacent(3, volume, false);
+  sp_gmsh_tags faces = sp_gmsh_adjacent(3, volume, false);
   SP_OWNED plane *planes = NULL;
   sp_gmsh_sweep s = {.volume = volume};
   double least = INFINITY;
-  const double mass = mass_of(3, volume);
+  const double mass = sp_gmsh_mass(3, volume);
   size_t curves = 0;
   for (size_t f = 0; f < faces.count; f++) {
-    tags edges = list_adjacent(2, faces.list[f], false);
+    sp_gmsh_tags edges = sp_gmsh_adjacent(2, faces.list[f], false);
     curves += edges.count;
     gmshFree(edges.list);
   }
@@ -260,10 +218,10 @@ static bool orient_sweep(sp_gmsh_sweep *s, int face) {
 
 /* True if all bodies at the curve are the two. */
 static bool is_between(int curve, int volume, int next) {
-  tags faces = list_adjacent(1, curve, true);
+  sp_gmsh_tags faces = sp_gmsh_adjacent(1, curve, true);
   bool good = true;
   for (size_t f = 0; f < faces.count; f++) {
-    tags volumes = list_adjacent(2, faces.list[f], true);
+    sp_gmsh_tags volumes = sp_gmsh_adjacent(2, faces.list[f], true);
     for (size_t v = 0; v < volumes.count; v++)
       good = good && (volumes.list[v] == volume || volumes.list[v] == next);
     gmshFree(volumes.list);
@@ -276,8 +234,8 @@ static bool is_between(int curve, int volume, int next) {
 static bool are_sides_free(const sp_gmsh_sweep *s, int next) {
   bool good = true;
   for (size_t i = 0; i < s->side_count && good; i++) {
-    tags volumes = list_adjacent(2, s->sides[i].face, true),
-         curves = list_adjacent(2, s->sides[i].face, false);
+    sp_gmsh_tags volumes = sp_gmsh_adjacent(2, s->sides[i].face, true),
+                 curves = sp_gmsh_adjacent(2, s->sides[i].face, false);
     good = volumes.count == 1;
     for (size_t c = 0; c < curves.count && good; c++)
       good = is_around(s->sources, s->source_count, curves.list[c]) ||
@@ -290,7 +248,7 @@ static bool are_sides_free(const sp_gmsh_sweep *s, int next) {
 
 /* The body on the other side of the target; 0 if there is none. */
 static int find_next(const sp_gmsh_sweep *s) {
-  tags volumes = list_adjacent(2, s->target, true);
+  sp_gmsh_tags volumes = sp_gmsh_adjacent(2, s->target, true);
   int next = 0;
   for (size_t v = 0; v < volumes.count; v++)
     if (volumes.list[v] != s->volume) next = volumes.list[v];
@@ -385,13 +343,14 @@ static void hide_replaced(const sp_gmsh_sweep *s) {
     gmshModelSetVisibility((int[]){2, s->sides[i].face}, 2, 0, 0, &error);
 }
 
-sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const int *bodies, size_t count, double size) {
+sp_status sp_gmsh_sweeps_find(sp_gmsh_model *m, const sp_gmsh_tags *bodies, double size) {
+  const size_t count = bodies->count / 2;
   SP_OWNED sp_gmsh_sweep *all = NULL;
   int error;
   SP_TRY(SP_ALLOCATE("bodies", SP_ARRAY(all, count), SP_ARRAY(m->sweeps, count)));
   sp_status status = SP_OK;
   for (size_t b = 0; b < count && !status; b++)
-    status = find_extrusion(all[b].volume = bodies[2 * b + 1], size, &all[b]);
+    status = find_extrusion(all[b].volume = bodies->list[2 * b + 1], size, &all[b]);
   for (size_t b = 0; b < count && !status; b++)
     if (all[b].source_count > 0 && !choose_sweep(m, all, count, b, all[b].sources[0]))
       (void)choose_sweep(m, all, count, b, all[b].target);

@@ -1,4 +1,4 @@
-#include "mesh/gmsh/wire.h"
+#include "mesh/gmsh/reader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,9 +18,10 @@ typedef struct header {
 typedef struct greeting {
   char name[16];
   int protocol, header_size;
+  char version[SP_GMSH_VERSION_SIZE];
 } greeting;
 
-static const greeting HELLO = {"sp_mesh_reader", 10, (int)sizeof(header)};
+static const greeting HELLO = {"sp_mesh_reader", 11, (int)sizeof(header), ""};
 
 static void transfer_bytes(sp_gmsh_wire *w, void *bytes, size_t size) {
   char *next = bytes;
@@ -68,14 +69,16 @@ static sp_status transfer_family(sp_gmsh_wire *w, sp_family *family) {
   return SP_OK;
 }
 
-void sp_gmsh_send_greeting(sp_gmsh_wire *w) {
+void sp_gmsh_send_greeting(sp_gmsh_wire *w, const char *version) {
   greeting hello = HELLO;
+  snprintf(hello.version, sizeof hello.version, "%s", version);
   transfer_bytes(w, &hello, sizeof hello);
 }
 
-bool sp_gmsh_receive_greeting(sp_gmsh_wire *w) {
+bool sp_gmsh_receive_greeting(sp_gmsh_wire *w, char version[SP_GMSH_VERSION_SIZE]) {
   greeting hello = {0};
   transfer_bytes(w, &hello, sizeof hello);
+  memcpy(version, hello.version, sizeof hello.version);
   return !w->failed && memcmp(hello.name, HELLO.name, sizeof hello.name) == 0 &&
          hello.protocol == HELLO.protocol && hello.header_size == HELLO.header_size;
 }
@@ -107,16 +110,4 @@ sp_status sp_gmsh_receive(sp_gmsh_wire *w, sp_hexes **hexes, int **parts) {
   SP_TRY(transfer_family(w, &(*hexes)->volume));
   transfer_arrays(w, *hexes, parts ? *parts : NULL);
   return SP_OK;
-}
-
-void sp_gmsh_send_text(sp_gmsh_wire *w, const char *text) {
-  header head = {0};
-  snprintf(head.message, sizeof head.message, "%s", text);
-  transfer_bytes(w, &head, sizeof head);
-}
-
-void sp_gmsh_receive_text(sp_gmsh_wire *w, char *text, size_t size) {
-  header head = {0};
-  transfer_bytes(w, &head, sizeof head);
-  snprintf(text, size, "%s", w->failed ? "" : head.message);
 }

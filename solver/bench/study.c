@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "io/file.h"
-#include "io/path.h"
 #include "io/record.h"
 #include "io/run_log.h"
 

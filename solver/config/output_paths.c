@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/path.h"
+#include "io/file.h"
 
 sp_status sp_output_unconverged_path(const char *path, char **out) {
   const char *name = strrchr(path, '/');

@@ -63,9 +63,7 @@ typedef struct names {
   int64_t first;
   size_t shared, own;
   int64_t *tags, *octants; /* [shared] */
-  sp_row *rows;            /* [shared] */
-  sp_row_name *wanted;     /* [own] */
-  double (*found)[SP_ROW_VALUES];
+  sp_row *rows;            /* [shared], then requests, [own] */
 } names;
 
 static sp_status read_names(const source *s, names *n) {
@@ -77,8 +75,7 @@ static sp_status read_names(const source *s, names *n) {
   n->shared = (size_t)(each + (rank < rest));
   n->own = (size_t)s->space->mesh->hexes->count;
   SP_TRY(SP_ALLOCATE("elements of a field", SP_ARRAY(n->tags, n->shared),
-                     SP_ARRAY(n->octants, n->shared), SP_ARRAY(n->rows, n->shared),
-                     SP_ARRAY(n->wanted, n->own), SP_ARRAY(n->found, n->own)));
+                     SP_ARRAY(n->octants, n->shared), SP_ARRAY(n->rows, n->shared + n->own)));
   const int64_t count = (int64_t)n->shared;
   SP_TRY(sp_field_reader_cells(s->reader, "tag", n->first, count, n->tags));
   return sp_field_reader_cells(s->reader, "octants", n->first, count, n->octants);
@@ -133,19 +130,18 @@ static sp_status match_names(source *s, names *n) {
   MPI_Allreduce(MPI_IN_PLACE, largest, 2, MPI_INT64_T, MPI_MAX, mesh->comm);
   SP_TRY(check_refinements(s, refinements_of(largest[0]), refinements_of(largest[1])));
   for (size_t i = 0; i < n->shared; i++)
-    n->rows[i] = (sp_row){.name = {{n->tags[i], n->octants[i]}},
-                          .values = {(double)(n->first + (int64_t)i)}};
+    n->rows[i] = (sp_row){{{n->tags[i], n->octants[i]}}, false, n->first + (int64_t)i};
+  sp_row *requests = n->rows + n->shared;
   for (size_t e = 0; e < n->own; e++)
-    n->wanted[e] = (sp_row_name){{hexes->tags[e], hexes->octants[e] >> (3 * s->below)}};
-  const sp_status status =
-      sp_rendezvous(mesh->comm, (int64_t)n->shared, n->rows, (int64_t)n->own, n->wanted, n->found);
+    requests[e] = (sp_row){{{hexes->tags[e], hexes->octants[e] >> (3 * s->below)}}, true, 0};
+  const sp_status status = sp_rendezvous(mesh->comm, n->shared + n->own, n->rows);
   if (status)
     return sp_fail(status, "field %s is of another mesh: %s (element, refinement path)", s->path,
                    sp_error_message());
   SP_TRY(sp_agree(mesh->comm,
                   sp_allocate(n->own, sizeof *s->matches, "elements of a field", &s->matches)));
   for (size_t e = 0; e < n->own; e++)
-    s->matches[e] = (match){.in_file = (int64_t)n->found[e][0], .element = (sp_lid)e};
+    s->matches[e] = (match){.in_file = requests[e].value, .element = (sp_lid)e};
   qsort(s->matches, n->own, sizeof *s->matches, compare_matches);
   return SP_OK;
 }
@@ -155,7 +151,7 @@ static sp_status find_elements(source *s) {
   names n = {0};
   sp_status status = sp_agree(s->space->mesh->comm, read_names(s, &n));
   if (!status) status = match_names(s, &n);
-  SP_FREE(n.tags, n.octants, n.rows, n.wanted, n.found);
+  SP_FREE(n.tags, n.octants, n.rows);
   return status;
 }
 

@@ -38,7 +38,7 @@ static sp_status check_mesh_size(MPI_Comm comm, const sp_mesh_options *options, 
 static sp_status read_file(const sp_workers *workers, const sp_mesh_options *options,
                            sp_terminal *terminal, sp_hexes **hexes) {
   const char *path = options->file;
-  const sp_status status = sp_gmsh_cad_hexes(workers->comm, path, &options->sizes, terminal, hexes);
+  const sp_status status = sp_gmsh_hexes(workers->comm, path, &options->sizes, terminal, hexes);
   if (status && access(path, R_OK) && !sp_gmsh_is_split(path))
     return sp_fail(status, "%s: %s", options->file_where, sp_error_message());
   if (!status || workers->count == workers->ranks || !sp_gmsh_is_split(path)) return status;

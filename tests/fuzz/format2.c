@@ -12,7 +12,8 @@ const char *__lsan_default_suppressions(void) {
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc, (void)argv;
-  return sp_gmsh_sdk_start() != SP_OK;
+  char version[SP_GMSH_VERSION_SIZE];
+  return sp_gmsh_sdk_start(version) != SP_OK;
 }
 
 static void check(sp_gmsh_model *m, sp_status status) {
@@ -31,9 +32,9 @@ static void check(sp_gmsh_model *m, sp_status status) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const char *bytes = (const char *)data;
   for (int format = 2; format <= 4; format += 2) {
-    sp_scan s = {.path = "mesh.msh", .rest = {bytes, bytes + size}};
-    sp_gmsh_model m = {.path = s.path};
-    check(&m, (format == 2 ? sp_gmsh_format2_read : sp_gmsh_format4_read)(&s, &m));
+    sp_scan s = {.path = "mesh.msh", .rest = {bytes, bytes + size}, .version = format};
+    sp_gmsh_model m = {.path = s.path, .version = format};
+    check(&m, sp_gmsh_read_sections(&s, &m));
   }
   return 0;
 }

@@ -1,7 +1,7 @@
 /* Mesh files that gmsh reads without an error, with unusual content: a sketch (sketch.h) is written
  * in format 4.1 and read as the program reads it, partition included.
  *
- * The program reads meshes in a process of their own (mesh/gmsh/child.h), which libFuzzer does not
+ * The program reads meshes in a process of their own (mesh/gmsh/reader.h), which libFuzzer does not
  * instrument, and which starts slowly. Here the function below replaces the library's and calls the
  * reader in this process: that is safe because the file format is correct, so the SDK does not
  * crash. For the process and damaged files see mesh_file.c. */
@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mesh/gmsh/child.h"
-#include "mesh/gmsh/gmsh.h"
-#include "mesh/gmsh/read.h"
+#include "mesh/gmsh/reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/sketch.h"
 
@@ -26,29 +24,10 @@ const char *__lsan_default_suppressions(void) {
   return "leak:libgmsh\nleak:libstdc++\n";
 }
 
-/* The SDK appends to two environment variables whenever it starts, and setenv keeps every value:
- * ten thousand starts took 4 GB. The program starts the SDK once per process. */
-static const char *const GROWING[] = {"PATH", "PYTHONPATH"};
-enum { GROWING_COUNT = sizeof GROWING / sizeof *GROWING };
-static char *at_start[GROWING_COUNT];
-
-static void keep_environment(void) {
-  for (int v = 0; v < GROWING_COUNT; v++) {
-    const char *value = getenv(GROWING[v]);
-    at_start[v] = strdup(value ? value : "");
-    require(at_start[v] != NULL, "out of memory");
-  }
-}
-
-static void restore_environment(void) {
-  for (int v = 0; v < GROWING_COUNT; v++) setenv(GROWING[v], at_start[v], 1);
-}
-
 sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size,
                            sp_terminal *terminal, sp_hexes **hexes, int **parts) {
   (void)terminal;
   *hexes = NULL;
-  restore_environment();
   const sp_status status = sp_gmsh_read(path, sizes, size, hexes, parts);
   if (status) sp_hexes_destroy(hexes);
   return status;
@@ -63,7 +42,8 @@ static void clean_up(void) {
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc, (void)argv;
   start_mpi();
-  keep_environment();
+  char version[SP_GMSH_VERSION_SIZE];
+  require(sp_gmsh_sdk_start(version) == SP_OK, "no SDK");
   require(mkdtemp(folder) != NULL, "no folder for the mesh");
   snprintf(whole, sizeof whole, "%s/mesh.msh", folder);
   snprintf(part, sizeof part, "%s/mesh_1.msh", folder);
@@ -155,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   write_mesh(file, &s);
   require(fclose(file) == 0, "the mesh cannot be written");
   sp_hexes *hexes = NULL;
-  const sp_status status = sp_gmsh_hexes(MPI_COMM_SELF, whole, &hexes);
+  const sp_status status = sp_gmsh_hexes(MPI_COMM_SELF, whole, NULL, NULL, &hexes);
   if (status) {
     require_message(status);
     require(hexes == NULL, "elements after an error");

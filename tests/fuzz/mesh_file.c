@@ -3,9 +3,9 @@
  *
  * The SDK crashes on some of them, so each is read in a child process. This process must get
  * elements or a message, for any fate of the child. The program starts sp_mesh_reader for that
- * (mesh/gmsh/child.h), which loads slowly; here the function below replaces the library's and forks
- * instead. That is also slow, and libFuzzer instruments only this process; mesh.c and hexes.c test
- * the code behind the SDK. */
+ * (mesh/gmsh/reader.h), which loads slowly; here the function below replaces the library's and
+ * forks instead. That is also slow, and libFuzzer instruments only this process; mesh.c and hexes.c
+ * test the code behind the SDK. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,9 +14,7 @@
 #include <sanitizer/common_interface_defs.h>
 #include <unistd.h>
 
-#include "mesh/gmsh/child.h"
-#include "mesh/gmsh/gmsh.h"
-#include "mesh/gmsh/read.h"
+#include "mesh/gmsh/reader.h"
 #include "mesh/mesh.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -38,7 +36,12 @@ static void be_child(int pipe, const char *file, const sp_gmsh_sizes *sizes, int
   const int nowhere = open("/dev/null", O_WRONLY);
   dup2(nowhere, STDOUT_FILENO);
   dup2(nowhere, STDERR_FILENO);
-  sp_gmsh_serve(&wire, whole, size, file, sizes);
+  char version[SP_GMSH_VERSION_SIZE];
+  sp_hexes *hexes = NULL;
+  int *parts = NULL;
+  sp_status status = sp_gmsh_sdk_start(version);
+  if (!status) status = sp_gmsh_read(file, sizes, size, &hexes, whole ? &parts : NULL);
+  sp_gmsh_send(&wire, status, hexes, parts);
   _exit(wire.failed);
 }
 
@@ -101,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(fclose(file) == 0, "the mesh cannot be written");
   sp_hexes *hexes = NULL;
   sp_mesh *mesh = NULL;
-  sp_status status = sp_gmsh_hexes(MPI_COMM_SELF, path, &hexes);
+  sp_status status = sp_gmsh_hexes(MPI_COMM_SELF, path, NULL, NULL, &hexes);
   if (!status) status = sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh);
   require(hexes == NULL, "elements that nobody owns");
   if (status) require_message(status);
