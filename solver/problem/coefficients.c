@@ -96,12 +96,12 @@ sp_status sp_coefficients_create(const sp_problem *problem, sp_operator_setup *s
   const sp_materials *materials = &problem->materials;
   const bool own_kappa = problem->arrays[SP_KAPPA];
   const bool own_lambda = problem->arrays[SP_LAMBDA] || problem->arrays[SP_CAPACITY];
-  const bool with_kappa = own_kappa || sp_materials_have_kappa(materials);
+  const bool with_kappa = own_kappa || materials->have_kappa;
   const bool with_lambda = own_lambda || sp_materials_have_lambda(materials);
   setup->lambda = with_lambda ? 1 : sp_materials_lambda(materials);
   if (!with_kappa && !with_lambda) return SP_OK;
   setup->by_element = !own_kappa && !own_lambda && sp_materials_are_constant(materials);
-  setup->is_tensor = !own_kappa && sp_materials_have_tensor(materials);
+  setup->is_tensor = !own_kappa && materials->have_tensor;
   const size_t values = (size_t)mesh->hexes->count * values_per_element(setup);
   double *kappa = NULL, *lambda = NULL;
   sp_status status = SP_OK;
@@ -119,8 +119,8 @@ sp_status sp_coefficients_of_mass(const sp_problem *problem, bool of_capacity,
                                   sp_operator_setup *setup) {
   const sp_hexes *hexes = setup->space->mesh->hexes;
   setup->lambda = 1;
-  setup->by_element = !of_capacity || (!problem->arrays[SP_CAPACITY] &&
-                                       sp_materials_capacity_is_constant(&problem->materials));
+  setup->by_element =
+      !of_capacity || (!problem->arrays[SP_CAPACITY] && !problem->materials.capacity_varies);
   const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
   const size_t points = values_per_element(setup), values = (size_t)hexes->count * points;
   SP_OWNED double *coordinates = NULL;

@@ -104,8 +104,7 @@ sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
   for (int p = 0; p < problem->part_count; p++)
     out->periodic = out->periodic || problem->parts[p].type->joins;
   if ((problem->materials.count == 1 && !out->periodic) ||
-      !sp_materials_have_solution(&problem->materials) ||
-      sp_materials_are_of_u(&problem->materials))
+      !sp_materials_have_solution(&problem->materials) || problem->materials.are_of_u)
     return SP_OK;
   sp_status status = create_workspace(space, &w);
   if (!status) status = add_jump_faces(problem, space, w, out);

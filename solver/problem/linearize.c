@@ -96,7 +96,7 @@ static sp_status sample_coefficient(sp_coefficient which, sp_problem *problem, c
   double **own = &problem->arrays_of_u[which];
   const double **array = &problem->arrays[which];
   const bool is_given = *array && *array != *own, of_u = depends_on_u(problem, which);
-  const bool reacts = which == SP_LAMBDA && sp_materials_have_reaction(&problem->materials);
+  const bool reacts = which == SP_LAMBDA && problem->materials.have_reaction;
   sampling s = {.problem = problem, .mesh = mesh, .which = which};
   s.rule = sp_operator_rule(problem->kind, order);
   const size_t elements = (size_t)mesh->hexes->count, points = sp_rule_points(s.rule);

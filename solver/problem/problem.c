@@ -257,8 +257,7 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
   if (!status && has_boundary) status = claim_surfaces(statement, mesh, problem);
   SP_TRY(sp_agree(mesh->comm, status));
   status = sp_materials_count(statement, mesh, &problem->materials);
-  problem->of_u =
-      sp_materials_are_of_u(&problem->materials) || sp_materials_have_reaction(&problem->materials);
+  problem->of_u = problem->materials.are_of_u || problem->materials.have_reaction;
   if (!status && has_boundary) status = check_faces(statement, mesh, problem);
   if (!status) status = find_areas(mesh, statement->order, problem);
   SP_TRY(sp_agree(mesh->comm, status));
