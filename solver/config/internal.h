@@ -30,8 +30,7 @@ typedef struct sp_value_type {
   /* Write the value as text that is read back to the same bits; NULL: written as a section. */
   void (*print)(const struct sp_key *, const void *field, FILE *stream);
 
-  /* Add the value to a record; NULL: as text. */
-  void (*record)(const struct sp_key *, const char *name, const void *field, sp_record *);
+  sp_record_kind kind; /* of the value, or of the numbers of a list, in a record */
 
   void (*clear)(void *field); /* free its memory; NULL: it has none */
 } sp_value_type;

@@ -98,36 +98,21 @@ static bool read_integers(const sp_key *key, const char *text, void *field) {
   return true;
 }
 
-static const int *integers_of(const sp_key *key, const void *field, int *count) {
-  const sp_list *list = field;
-  *count = is_list(key) ? list->count : key->count;
-  return is_list(key) ? list->values : field;
-}
-
 static void print_integers(const sp_key *key, const void *field, FILE *stream) {
-  int count;
-  const int *values = integers_of(key, field, &count);
+  const sp_list *list = field;
+  const int count = is_list(key) ? list->count : key->count;
+  const int *values = is_list(key) ? list->values : field;
   for (int i = 0; i < count; i++) fprintf(stream, "%s%d", i > 0 ? " " : "", values[i]);
-}
-
-static void record_integers(const sp_key *key, const char *name, const void *field,
-                            sp_record *record) {
-  int count;
-  const int *values = integers_of(key, field, &count);
-  const bool is_array = is_list(key) || count > 1;
-  if (is_array) sp_record_open(record, SP_RECORD_LIST, name);
-  for (int i = 0; i < count; i++) sp_record_integer(record, name, values[i]);
-  if (is_array) sp_record_close(record);
 }
 
 const sp_value_type sp_integer_value = {.describe = describe_integers,
                                         .read = read_integers,
                                         .print = print_integers,
-                                        .record = record_integers};
+                                        .kind = SP_RECORD_INTEGER};
 const sp_value_type sp_list_value = {.describe = describe_integers,
                                      .read = read_integers,
                                      .print = print_integers,
-                                     .record = record_integers};
+                                     .kind = SP_RECORD_INTEGER};
 
 /* ---- Numbers ---- */
 
@@ -204,31 +189,12 @@ static void print_times(const sp_key *key, const void *field, FILE *stream) {
   sp_numbers_print(times->count, times->values, stream);
 }
 
-static void record_values(const char *name, int count, bool is_list, const double *values,
-                          sp_record *record) {
-  if (is_list) sp_record_open(record, SP_RECORD_LIST, name);
-  for (int i = 0; i < count; i++) sp_record_real(record, name, values[i], NULL);
-  if (is_list) sp_record_close(record);
-}
-
-static void record_numbers(const sp_key *key, const char *name, const void *field,
-                           sp_record *record) {
-  record_values(name, key->count, key->count > 1, field, record);
-}
-
-static void record_times(const sp_key *key, const char *name, const void *field,
-                         sp_record *record) {
-  const sp_times *times = field;
-  (void)key;
-  record_values(name, times->count, true, times->values, record);
-}
-
 const sp_value_type sp_number_value = {.describe = describe_numbers,
                                        .read = read_numbers,
                                        .print = print_numbers,
-                                       .record = record_numbers};
+                                       .kind = SP_RECORD_REAL};
 const sp_value_type sp_times_value = {
-    .describe = describe_numbers, .read = read_times, .print = print_times, .record = record_times};
+    .describe = describe_numbers, .read = read_times, .print = print_times, .kind = SP_RECORD_REAL};
 
 /* ---- Words and text ---- */
 
