@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "io/path.h"
-#include "solver/config/output_paths.h"
+#include "solver/config/config.h"
 #include "tests/check.h"
 
 static char folder[] = "/tmp/sp_test_file_XXXXXX";
