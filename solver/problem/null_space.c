@@ -80,13 +80,6 @@ static sp_status apply_to_host(sp_operator *op, sp_vector *x, sp_vector *y, doub
   return sp_agree(op->comm, sp_vector_read(y, host));
 }
 
-/* Sum `width` values per component over ranks. If one rank has failed, all fail. */
-sp_status sp_null_space_sum(const sp_null_space *null_space, const sp_space *space, int width,
-                            double *sums, sp_status status) {
-  SP_TRY(sp_agree(space->mesh->comm, status));
-  return sp_reduction_sum(space->platform->reduction, width * null_space->components, sums, SP_OK);
-}
-
 /* Sum per component the entries of A 1, and the squares of A v for random signs v. */
 static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, sp_vector *x,
                              sp_vector *y, double *host, double (*sums)[2]) {
@@ -97,7 +90,8 @@ static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, s
       if (null_space->of_dof[i] >= 0)
         sums[null_space->of_dof[i]][signs] += signs ? host[i] * host[i] : host[i];
   }
-  SP_TRY(sp_null_space_sum(null_space, op->space, 2, sums[0], SP_OK));
+  SP_TRY(
+      sp_reduction_sum(op->space->platform->reduction, 2 * null_space->components, sums[0], SP_OK));
   memset(host, 0, (size_t)op->dofs * sizeof *host);
   return sp_agree(op->comm, sp_vector_write(host, x));
 }
@@ -126,15 +120,20 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vec
   return SP_OK;
 }
 
+static sp_status allocate_sums(const sp_null_space *null_space, const sp_space *space, size_t size,
+                               void *sums) {
+  return sp_agree(space->mesh->comm,
+                  sp_allocate((size_t)null_space->components, size, "component sums", sums));
+}
+
 sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x) {
   const sp_numbering *numbering = space->numbering;
   SP_OWNED double *sums = NULL;
-  sp_status status =
-      sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
-  for (sp_lid i = 0; i < numbering->owned && !status; i++)
+  SP_TRY(allocate_sums(null_space, space, sizeof *sums, &sums));
+  for (sp_lid i = 0; i < numbering->owned; i++)
     if (null_space->of_dof[i] >= 0) sums[null_space->of_dof[i]] += r[i];
-  SP_TRY(sp_null_space_sum(null_space, space, 1, sums, status));
+  SP_TRY(sp_reduction_sum(space->platform->reduction, null_space->components, sums, SP_OK));
   for (sp_lid i = 0; i < numbering->local; i++)
     if (null_space->of_dof[i] >= 0)
       x[i] += sums[null_space->of_dof[i]] / null_space->weight[null_space->of_dof[i]];
@@ -363,15 +362,17 @@ static void find_given(const sp_null_space *null_space, const sp_problem *proble
   }
 }
 
-static void sum_vector(const sp_null_space *null_space, sp_lid owned, const double *b,
-                       double (*sums)[3]) {
-  for (sp_lid i = 0; i < owned; i++) {
+/* Sum b, |b| and 1 per component. */
+static sp_status sum_vector(const sp_null_space *null_space, const sp_space *space, const double *b,
+                            double (*sums)[3]) {
+  for (sp_lid i = 0; i < space->numbering->owned; i++) {
     if (null_space->of_dof[i] < 0) continue;
     double *sum = sums[null_space->of_dof[i]];
     sum[0] += b[i];
     sum[1] += fabs(b[i]);
     sum[2] += 1;
   }
+  return sp_reduction_sum(space->platform->reduction, 3 * null_space->components, sums[0], SP_OK);
 }
 
 static void subtract_means(const sp_null_space *null_space, sp_lid local, double (*sums)[3],
@@ -385,11 +386,8 @@ static void subtract_means(const sp_null_space *null_space, sp_lid local, double
 
 sp_status sp_null_space_remove(const sp_null_space *null_space, const sp_space *space, double *b) {
   SP_OWNED double(*sums)[3] = NULL;
-  const sp_status status =
-      sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
-  if (!status) sum_vector(null_space, space->numbering->owned, b, sums);
-  SP_TRY(sp_agree(space->mesh->comm, status));
-  SP_TRY(sp_null_space_sum(null_space, space, 3, sums[0], SP_OK));
+  SP_TRY(allocate_sums(null_space, space, sizeof *sums, &sums));
+  SP_TRY(sum_vector(null_space, space, b, sums));
   subtract_means(null_space, space->numbering->local, sums, b);
   return SP_OK;
 }
@@ -406,7 +404,7 @@ static sp_status sum_finer(const sp_null_space *null_space, const sp_problem *pr
     if (null_space->of_element[e] >= 0) finer[null_space->of_element[e]] += integrals[e];
   for (sp_lid i = 0; i < space->numbering->owned && problem->extra; i++)
     if (null_space->of_dof[i] >= 0) finer[null_space->of_dof[i]] += problem->extra[i];
-  return sp_null_space_sum(null_space, space, 1, finer, SP_OK);
+  return sp_reduction_sum(space->platform->reduction, null_space->components, finer, SP_OK);
 }
 
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
@@ -422,8 +420,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
   find_given(null_space, problem, space->mesh->hexes, given);
   for (size_t c = 0; c < components && problem->extra; c++) given[c] = true;
   MPI_Allreduce(MPI_IN_PLACE, given, null_space->components, MPI_C_BOOL, MPI_LOR, comm);
-  sum_vector(null_space, numbering->owned, b, sums);
-  SP_TRY(sp_null_space_sum(null_space, space, 3, sums[0], SP_OK));
+  SP_TRY(sum_vector(null_space, space, b, sums));
   for (size_t c = 0; c < components; c++) {
     const double ratio = sums[c][1] > 0 ? fabs(sums[c][0]) / sums[c][1] : 0;
     defect->largest = fmax(defect->largest, ratio);

@@ -42,10 +42,6 @@ sp_status sp_null_space_constants(const sp_null_space *null_space, const sp_spac
 /* NULL-safe; sets *null_space to NULL. Local. */
 void sp_null_space_destroy(sp_null_space **null_space);
 
-/* Sum sums[components][width] over all ranks, unless one of them passes a failure. Collective. */
-sp_status sp_null_space_sum(const sp_null_space *null_space, const sp_space *space, int width,
-                            double *sums, sp_status status);
-
 /* Fill weight and magnification, and refuse a lambda or alpha that is lost in the rounding of the
  * stiffness. A weight must be ten times its rounding error eps |A|_F; the Frobenius norm |A|_F is
  * estimated by |A v| for a vector v of random signs. `null_space` is a weak set. Scratch: the
