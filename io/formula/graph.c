@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/hash.h"
+
 sp_status sp_graph_create(bool anisotropic, sp_direction direction, sp_graph *graph) {
   enum { FIRST = 64 };
   sp_expression_kernel *usable[SP_EXPRESSION_SETS];
@@ -47,10 +49,7 @@ static size_t table_position(const sp_graph *graph, const sp_node *node) {
                              (uint64_t)node->operand[1], (uint64_t)node->operand[2],
                              bits_of(node->constant),    (uintptr_t)node->data};
   uint64_t hash = 0;
-  for (int k = 0; k < 6; k++) {
-    hash = (hash ^ words[k]) * 0x9E3779B97F4A7C15u; /* 2^64 over the golden ratio */
-    hash ^= hash >> 32;
-  }
+  for (int k = 0; k < 6; k++) hash = sp_hash_fold(hash, words[k]);
   const size_t mask = 2 * (size_t)graph->capacity - 1;
   size_t at = (size_t)hash & mask;
   for (; graph->table[at] >= 0; at = (at + 1) & mask) {
