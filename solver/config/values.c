@@ -71,11 +71,11 @@ static bool read_integer(const sp_key *key, const char **rest, int *out) {
   return true;
 }
 
-/* ---- Integers ---- */
-
 static bool is_list(const sp_key *key) {
-  return key->type == &sp_list_value;
+  return key->type == &sp_list_value || key->type == &sp_times_value;
 }
+
+/* ---- Integers ---- */
 
 static void describe_integers(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   char quantity[32];
@@ -125,41 +125,29 @@ static void describe_numbers(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) 
   else if (key->minimum > -DBL_MAX)
     snprintf(range, sizeof range, " %s %g", above, key->minimum);
   snprintf(quantity, sizeof quantity,
-           key->type == &sp_times_value ? "at most %d increasing numbers"
-           : key->count > 1             ? "%d numbers"
-                                        : "a number",
+           is_list(key)     ? "at most %d increasing numbers"
+           : key->count > 1 ? "%d numbers"
+                            : "a number",
            key->count);
   snprintf(text, SP_DESCRIPTION_SIZE, "%s%s", quantity, range);
 }
 
-/* Read up to key->count numbers. Returns -1 if the text does not fit. */
-static int read_values(const sp_key *key, const char *text, double *values) {
-  int count = 0;
-  if (text[strspn(text, SP_NUMBER_CHARACTERS)] != '\0') return -1;
-  for (const char *rest = text; !is_blank(rest); count++) {
+static bool read_numbers(const sp_key *key, const char *text, void *field) {
+  sp_times list = {0};
+  if (text[strspn(text, SP_NUMBER_CHARACTERS)] != '\0') return false;
+  for (const char *rest = text; !is_blank(rest); list.count++) {
     char *end;
-    if (count == key->count) return -1;
-    values[count] = strtod(rest, &end); /* infinite after overflow, which is out of every range */
-    if (!is_number_end(rest, end) || !is_in_range(key, values[count])) return -1;
+    if (list.count == key->count) return false;
+    double *value = &list.values[list.count];
+    *value = strtod(rest, &end); /* infinite after overflow, which is out of every range */
+    if (!is_number_end(rest, end) || !is_in_range(key, *value)) return false;
+    if (is_list(key) && list.count > 0 && *value <= value[-1]) return false;
     rest = end;
   }
-  return count;
-}
-
-static bool read_numbers(const sp_key *key, const char *text, void *field) {
-  double values[3];
-  if (read_values(key, text, values) != key->count) return false;
-  memcpy(field, values, (size_t)key->count * sizeof *values);
+  if (!is_list(key) && list.count != key->count) return false;
+  memcpy(field, is_list(key) ? (void *)&list : list.values,
+         is_list(key) ? sizeof list : (size_t)key->count * sizeof *list.values);
   return true;
-}
-
-static bool read_times(const sp_key *key, const char *text, void *field) {
-  sp_times times = {0};
-  times.count = read_values(key, text, times.values);
-  for (int i = 1; i < times.count; i++)
-    if (times.values[i] <= times.values[i - 1]) return false;
-  if (times.count >= 0) memcpy(field, &times, sizeof times);
-  return times.count >= 0;
 }
 
 /* The fewest of 15, 16 and 17 digits that are read back to the same bits; 17 always suffice. */
@@ -180,21 +168,19 @@ void sp_numbers_print(int count, const double *values, FILE *stream) {
 }
 
 static void print_numbers(const sp_key *key, const void *field, FILE *stream) {
-  sp_numbers_print(key->count, field, stream);
-}
-
-static void print_times(const sp_key *key, const void *field, FILE *stream) {
-  const sp_times *times = field;
-  (void)key;
-  sp_numbers_print(times->count, times->values, stream);
+  const sp_times *list = field;
+  sp_numbers_print(is_list(key) ? list->count : key->count, is_list(key) ? list->values : field,
+                   stream);
 }
 
 const sp_value_type sp_number_value = {.describe = describe_numbers,
                                        .read = read_numbers,
                                        .print = print_numbers,
                                        .kind = SP_RECORD_REAL};
-const sp_value_type sp_times_value = {
-    .describe = describe_numbers, .read = read_times, .print = print_times, .kind = SP_RECORD_REAL};
+const sp_value_type sp_times_value = {.describe = describe_numbers,
+                                      .read = read_numbers,
+                                      .print = print_numbers,
+                                      .kind = SP_RECORD_REAL};
 
 /* ---- Words and text ---- */
 
