@@ -296,8 +296,8 @@ static sp_status check_sizes(const sp_config *config) {
 
 static sp_status check_units(const sp_config *config) {
   for (const sp_key *key = sp_key_find("units", NULL); strcmp(key->section, "units") == 0; key++) {
-    const char *label = *(char *const *)sp_key_field(config, key, 0),
-               *misfit = sp_unit_misfit(label);
+    const char *label = *(char *const *)((const char *)config + key->offset);
+    const char *misfit = sp_unit_misfit(label);
     if (misfit)
       return sp_fail(SP_ERR_INPUT, "%s: expected the label of a unit, such as mm, found '%s': %s",
                      sp_config_where(config, "units", key->name), label, misfit);

@@ -129,7 +129,7 @@ size_t sp_formula_length(const char *text);
 /* Free the memory of a field, except the name and `where` of an entry. */
 void sp_key_clear(const sp_key *key, void *field);
 
-/* ---- Lists (lists.c) ---- */
+/* ---- Lists (read.c) ---- */
 
 /* Number of values of `key`: of entries of its list, or 1. */
 int sp_key_values(const sp_config *config, const sp_key *key);
@@ -139,32 +139,6 @@ void *sp_key_field(const sp_config *config, const sp_key *key, int i);
 
 /* The name of entry i of a list. */
 const char *sp_key_entry_name(const sp_config *config, const sp_key *key, int i);
-
-/* The line `name` = `value` of a section: set the entry of that name, or append one. Errors: as
- * sp_key_set; SP_ERR_INPUT for a name that a section of its own could not have. */
-sp_status sp_list_set_line(sp_config *config, const sp_key *key, const char *name,
-                           const char *value, const char *where);
-
-/* Remove the line called `name`, if there is one. Errors: SP_ERR_SYSTEM. */
-sp_status sp_list_drop_line(sp_config *config, const sp_key *key, const char *name);
-
-/* True if a line or an argument belongs to a section [SECTION NAME]; an argument is written
- * SECTION.NAME.key=value, and NAME may contain dots. False for unknown sections. */
-bool sp_section_is_titled(const sp_ini_entry *entry);
-
-/* Find an earlier entry of a file with the same section and key, NULL for none, in `keys`, which
- * gets this one. White space before the name of a section does not matter. Errors: SP_ERR_SYSTEM.
- */
-sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys,
-                              const sp_ini_entry **known);
-
-/* Apply a line or an argument for which sp_section_is_titled holds. `location` begins messages.
- * Numbers of an entry that are not given are NAN. Errors: SP_ERR_INPUT for a section without a
- * name, a name that a file cannot hold, unknown keys, wrong values; SP_ERR_SYSTEM. */
-sp_status sp_section_assign(sp_config *config, const char *location, const sp_ini_entry *entry);
-
-/* Free all that `config` owns through the table. */
-void sp_keys_clear(sp_config *config);
 
 /* ---- Formulas (formulas.c) ---- */
 
