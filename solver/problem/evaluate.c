@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "io/clones.h"
 
@@ -48,11 +47,4 @@ sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zer
                      formula->where, formula->text, value[p], xyz[0][p], xyz[1][p], xyz[2][p],
                      zero_allowed ? ">=" : ">");
   return SP_OK;
-}
-
-sp_status sp_problem_density(const char *where, double total, double measure,
-                             sp_expression **density) {
-  SP_OWNED char *text = NULL;
-  SP_TRY(sp_format(&text, "%.17g", total / measure));
-  return sp_expression_parse(text, where, NULL, density);
 }

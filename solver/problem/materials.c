@@ -117,6 +117,14 @@ static sp_status claim_volumes(const sp_statement *statement, int i, int m, cons
   return SP_OK;
 }
 
+/* *density = total / measure, a formula. */
+static sp_status make_density(const char *where, double total, double measure,
+                              sp_expression **density) {
+  SP_OWNED char *text = NULL;
+  SP_TRY(sp_format(&text, "%.17g", total / measure));
+  return sp_expression_parse(text, where, NULL, density);
+}
+
 /* kappa = T / R, and no sources. */
 static sp_status make_contact(const sp_boundary_entry *entry, const sp_hexes *hexes,
                               sp_material *m) {
@@ -124,7 +132,7 @@ static sp_status make_contact(const sp_boundary_entry *entry, const sp_hexes *he
   *m = (sp_material){.name = entry->group, .is_contact = true};
   take_coefficient(&entry->coefficients[0], &r);
   m->of[SP_KAPPA] = (sp_material_coefficient){r.formula, hexes->file.thickness / r.value};
-  SP_TRY(sp_problem_density(entry->formula.where, 0, 1, &m->density));
+  SP_TRY(make_density(entry->formula.where, 0, 1, &m->density));
   m->forcing = m->density;
   return SP_OK;
 }
@@ -258,9 +266,8 @@ static sp_status make_forcing(const sp_statement *statement, const double *measu
     sp_material *material = &materials->list[m];
     if (!material->source || material->elements == 0) continue;
     used = used || material->source == common;
-    SP_TRY(sp_problem_density(material->source->where, material->source->value,
-                              measures[source_of(statement, materials, material)],
-                              &material->density));
+    SP_TRY(make_density(material->source->where, material->source->value,
+                        measures[source_of(statement, materials, material)], &material->density));
     material->forcing = material->density;
   }
   if (used) return SP_OK;
