@@ -1,19 +1,16 @@
-/* The case: one INI file and overrides from the command line become one validated sp_config.
- *
- *     # comment, also after a value if white space precedes the # (or ;)
- *     [section]
- *     key = value            values run to the end of the line; lines may have any length
+/* The case: one INI file (io/ini.h) and overrides from the command line become one validated
+ * sp_config.
  *
  * An unknown section or key, a key given twice, a value of the wrong type or out of range is an
  * error. Its message has file, line, the expected and the found value, and the nearest known name.
  * Overrides have the form section.key=value and are applied after the file; the last one for a key
  * counts. Their errors name the argument instead of file and line. An empty value, section.key=,
  * restores the default of the key, or removes the line of a boundary group, probe, line or result.
- * Section and key names are lower case; names of boundary groups are free text, or "default".
- * Sections [material NAME] and [region NAME] may occur once for each NAME, also free text; as
- * arguments material.NAME.key=value. A relative mesh.file or problem.initial is relative to the
- * case file that names it or, on the command line, to the working directory. The file of a table in
- * a formula is always relative to the case file, if there is one; every rank reads it. */
+ * Names of boundary groups are free text, or "default", and so is NAME in [material NAME] and
+ * [region NAME], as arguments material.NAME.key=value. A relative mesh.file or problem.initial is
+ * relative to the case file that names it or, on the command line, to the working directory. The
+ * file of a table in a formula is always relative to the case file, if there is one; every rank
+ * reads it. */
 #pragma once
 
 #include <stdbool.h>
