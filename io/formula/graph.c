@@ -122,19 +122,14 @@ static double fold_constants(const sp_graph *graph, sp_operation operation, cons
   return result[0];
 }
 
-/* x^exponent by multiplications; the factors of different powers are shared. */
-static int small_power(sp_graph *graph, int x, int exponent) {
-  int power = x;
-  for (int k = 1; k < exponent; k++) power = sp_graph_node(graph, SP_OP_MULTIPLY, power, x, 0);
-  return power;
-}
-
 /* A node for a power with a constant exponent, or -1 if pow is best. */
 static int simplify_power(sp_graph *graph, int a, double exponent) {
   if (exponent == 0) return sp_graph_constant(graph, 1);
   if (exponent == 0.5) return sp_graph_node(graph, SP_OP_SQRT, a, 0, 0);
   if (!(fabs(exponent) <= SP_SMALL_POWER_MAX) || exponent != floor(exponent)) return -1;
-  const int power = small_power(graph, a, (int)fabs(exponent));
+  int power = a; /* the factors of different powers are shared */
+  for (int k = 1; k < fabs(exponent); k++)
+    power = sp_graph_node(graph, SP_OP_MULTIPLY, power, a, 0);
   if (exponent > 0) return power;
   return sp_graph_node(graph, SP_OP_DIVIDE, sp_graph_constant(graph, 1), power, 0);
 }

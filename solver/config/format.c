@@ -11,9 +11,13 @@ static bool key_applies(const sp_key *key, const sp_config *config) {
   return !key->applies || key->applies(config);
 }
 
+static bool begins_section(const sp_key *key) {
+  return key == sp_keys || strcmp(key->section, key[-1].section) != 0;
+}
+
 static const sp_key *end_of_section(const sp_key *key) {
   do key++;
-  while (key < sp_keys + sp_key_count && !sp_key_begins_section(key));
+  while (key < sp_keys + sp_key_count && !begins_section(key));
   return key;
 }
 
@@ -147,9 +151,9 @@ sp_status sp_config_print_defaults(FILE *stream) {
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
     char expected[SP_DESCRIPTION_SIZE];
     sp_key_describe(key, expected);
-    if (sp_key_begins_section(key) && sp_key_is_titled(key))
+    if (begins_section(key) && sp_key_is_titled(key))
       fprintf(stream, "\n# [%s NAME]\n", key->section);
-    else if (sp_key_begins_section(key))
+    else if (begins_section(key))
       print_title(key, stream);
     if (!key->name && key->type->usage)
       print_usages(key, stream);

@@ -89,9 +89,6 @@ static inline bool sp_key_is_titled(const sp_key *key) {
   return key->list && key->name;
 }
 
-/* True if `key` is the first row of its section. */
-bool sp_key_begins_section(const sp_key *key);
-
 /* The row of a key, or with `name` NULL the first row of the section; NULL if there is none. */
 const sp_key *sp_key_find(const char *section, const char *name);
 

@@ -328,10 +328,6 @@ const sp_key sp_keys[] = {
 };
 const int sp_key_count = sizeof sp_keys / sizeof sp_keys[0];
 
-bool sp_key_begins_section(const sp_key *key) {
-  return key == sp_keys || strcmp(key->section, key[-1].section) != 0;
-}
-
 const sp_key *sp_key_find(const char *section, const char *name) {
   for (int k = 0; k < sp_key_count; k++)
     if (strcmp(sp_keys[k].section, section) == 0 &&

@@ -71,10 +71,7 @@ static sp_status compress_diagonal(sp_lid n, const double *diagonal, sp_operator
 
 sp_status sp_problem_robin(const sp_problem *problem, int finest, sp_operator_setup *setup) {
   const sp_space *space = setup->space;
-  bool robin_parts = false;
-  for (int p = 0; p < problem->part_count; p++)
-    robin_parts = robin_parts || problem->parts[p].type->has_alpha;
-  if (!robin_parts) return SP_OK;
+  if (!problem->has_robin) return SP_OK;
   SP_OWNED double *diagonal = NULL;
   sp_status status = sp_allocate(sp_space_dofs(space), sizeof *diagonal, "Robin", &diagonal);
   if (!status) status = add_robin_faces(problem, space, finest, diagonal);
