@@ -175,7 +175,7 @@ sp_status sp_config_print_defaults(FILE *stream) {
 static sp_status record_value(const sp_key *key, const char *name, const void *field,
                               sp_record *record) {
   const sp_record_kind kind = key->type->kind;
-  const bool is_list = kind != SP_RECORD_TEXT && key->count > 1;
+  const bool is_list = key->count > 1;
   SP_OWNED char *text = NULL;
   SP_TRY(print_value(key, field, &text));
   if (kind == SP_RECORD_TEXT) sp_record_text(record, name, text);

@@ -35,10 +35,8 @@ typedef struct sp_value_type {
   void (*clear)(void *field); /* free its memory; NULL: it has none */
 } sp_value_type;
 
-extern const sp_value_type sp_integer_value, /* int[count] */
-    sp_list_value,                           /* sp_list, of at most `count` integers */
-    sp_number_value,                         /* double[count] */
-    sp_times_value,                          /* sp_times, of at most `count` increasing numbers */
+extern const sp_value_type sp_integer_value, /* int[count], or sp_list with is_list */
+    sp_number_value,                         /* double[count], or sp_times */
     sp_choice_value,                         /* an enum: the index into choices */
     sp_text_value,                           /* char *, "" for none */
     sp_formula_value,                        /* sp_formula */
@@ -64,7 +62,8 @@ typedef struct sp_key {
   const sp_value_type *type;
   const sp_key_list *list; /* the value is a member of each of its entries; NULL: of sp_config */
   size_t offset;           /* of the member */
-  int count;               /* of the integers or numbers: 1 or 3; of a list: its greatest length */
+  int count;               /* of the integers or numbers: 1 or 3; with is_list at most */
+  bool is_list;
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;
   const char *const *choices; /* words of a choice; ends in NULL */
@@ -122,9 +121,6 @@ void sp_formula_clear(void *formula);
 
 /* The length of the first formula of a list: up to a comma outside of parentheses and quotes. */
 size_t sp_formula_length(const char *text);
-
-/* Free the memory of a field, except the name and `where` of an entry. */
-void sp_key_clear(const sp_key *key, void *field);
 
 /* ---- Lists (read.c) ---- */
 

@@ -49,6 +49,10 @@ const char *sp_key_entry_name(const sp_config *config, const sp_key *key, int i)
   return *name_of(config, key->list, i);
 }
 
+static void clear_field(const sp_key *key, void *field) {
+  if (key->type->clear) key->type->clear(field);
+}
+
 static sp_names *names_of(const sp_config *config, const sp_key_list *list) {
   return &config->names[list - sp_key_lists];
 }
@@ -117,7 +121,7 @@ static sp_status drop_list_line(sp_config *config, const sp_key *key, const char
   const sp_key_list *list = key->list;
   const int i = find_entry(config, list, name, strlen(name));
   if (i == *count_of(config, list)) return SP_OK;
-  sp_key_clear(key, sp_key_field(config, key, i));
+  clear_field(key, sp_key_field(config, key, i));
   SP_FREE(*name_of(config, list, i), *where_of(config, list, i));
   char *entry = array_of(config, list) + (size_t)i * list->size;
   memmove(entry, entry + list->size, (size_t)(--*count_of(config, list) - i) * list->size);
@@ -424,7 +428,7 @@ void sp_config_destroy(sp_config **config) {
   sp_config *c = *config;
   if (!c) return;
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++)
-    for (int i = 0; i < sp_key_values(c, key); i++) sp_key_clear(key, sp_key_field(c, key, i));
+    for (int i = 0; i < sp_key_values(c, key); i++) clear_field(key, sp_key_field(c, key, i));
   for (const sp_key_list *list = sp_key_lists; list < sp_key_lists + sp_key_list_count; list++) {
     for (int i = 0; i < *count_of(c, list); i++) {
       SP_FREE(*name_of(c, list, i), *where_of(c, list, i));

@@ -40,10 +40,6 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   return key->type->read(key, text, field) ? SP_OK : sp_key_fail(key, text, where);
 }
 
-void sp_key_clear(const sp_key *key, void *field) {
-  if (key->type->clear) key->type->clear(field);
-}
-
 static bool is_in_range(const sp_key *key, double value) {
   return (key->minimum_excluded ? value > key->minimum : value >= key->minimum) &&
          (key->maximum_excluded ? value < key->maximum : value <= key->maximum);
@@ -71,16 +67,12 @@ static bool read_integer(const sp_key *key, const char **rest, int *out) {
   return true;
 }
 
-static bool is_list(const sp_key *key) {
-  return key->type == &sp_list_value || key->type == &sp_times_value;
-}
-
 /* ---- Integers ---- */
 
 static void describe_integers(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   char quantity[32];
   snprintf(quantity, sizeof quantity,
-           is_list(key)     ? "at most %d integers"
+           key->is_list     ? "at most %d integers"
            : key->count > 1 ? "%d integers"
                             : "an integer",
            key->count);
@@ -92,16 +84,16 @@ static bool read_integers(const sp_key *key, const char *text, void *field) {
   for (const char *rest = text; !is_blank(rest); list.count++)
     if (list.count == key->count || !read_integer(key, &rest, &list.values[list.count]))
       return false;
-  if (!is_list(key) && list.count != key->count) return false;
-  memcpy(field, is_list(key) ? (void *)&list : list.values,
-         is_list(key) ? sizeof list : (size_t)key->count * sizeof *list.values);
+  if (!key->is_list && list.count != key->count) return false;
+  memcpy(field, key->is_list ? (void *)&list : list.values,
+         key->is_list ? sizeof list : (size_t)key->count * sizeof *list.values);
   return true;
 }
 
 static void print_integers(const sp_key *key, const void *field, FILE *stream) {
   const sp_list *list = field;
-  const int count = is_list(key) ? list->count : key->count;
-  const int *values = is_list(key) ? list->values : field;
+  const int count = key->is_list ? list->count : key->count;
+  const int *values = key->is_list ? list->values : field;
   for (int i = 0; i < count; i++) fprintf(stream, "%s%d", i > 0 ? " " : "", values[i]);
 }
 
@@ -109,10 +101,6 @@ const sp_value_type sp_integer_value = {.describe = describe_integers,
                                         .read = read_integers,
                                         .print = print_integers,
                                         .kind = SP_RECORD_INTEGER};
-const sp_value_type sp_list_value = {.describe = describe_integers,
-                                     .read = read_integers,
-                                     .print = print_integers,
-                                     .kind = SP_RECORD_INTEGER};
 
 /* ---- Numbers ---- */
 
@@ -125,7 +113,7 @@ static void describe_numbers(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) 
   else if (key->minimum > -DBL_MAX)
     snprintf(range, sizeof range, " %s %g", above, key->minimum);
   snprintf(quantity, sizeof quantity,
-           is_list(key)     ? "at most %d increasing numbers"
+           key->is_list     ? "at most %d increasing numbers"
            : key->count > 1 ? "%d numbers"
                             : "a number",
            key->count);
@@ -141,12 +129,12 @@ static bool read_numbers(const sp_key *key, const char *text, void *field) {
     double *value = &list.values[list.count];
     *value = strtod(rest, &end); /* infinite after overflow, which is out of every range */
     if (!is_number_end(rest, end) || !is_in_range(key, *value)) return false;
-    if (is_list(key) && list.count > 0 && *value <= value[-1]) return false;
+    if (key->is_list && list.count > 0 && *value <= value[-1]) return false;
     rest = end;
   }
-  if (!is_list(key) && list.count != key->count) return false;
-  memcpy(field, is_list(key) ? (void *)&list : list.values,
-         is_list(key) ? sizeof list : (size_t)key->count * sizeof *list.values);
+  if (!key->is_list && list.count != key->count) return false;
+  memcpy(field, key->is_list ? (void *)&list : list.values,
+         key->is_list ? sizeof list : (size_t)key->count * sizeof *list.values);
   return true;
 }
 
@@ -169,7 +157,7 @@ void sp_numbers_print(int count, const double *values, FILE *stream) {
 
 static void print_numbers(const sp_key *key, const void *field, FILE *stream) {
   const sp_times *list = field;
-  sp_numbers_print(is_list(key) ? list->count : key->count, is_list(key) ? list->values : field,
+  sp_numbers_print(key->is_list ? list->count : key->count, key->is_list ? list->values : field,
                    stream);
 }
 
@@ -177,10 +165,6 @@ const sp_value_type sp_number_value = {.describe = describe_numbers,
                                        .read = read_numbers,
                                        .print = print_numbers,
                                        .kind = SP_RECORD_REAL};
-const sp_value_type sp_times_value = {.describe = describe_numbers,
-                                      .read = read_numbers,
-                                      .print = print_numbers,
-                                      .kind = SP_RECORD_REAL};
 
 /* ---- Words and text ---- */
 
