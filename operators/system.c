@@ -11,12 +11,16 @@ static void release_array(const void *array) {
   free((void *)array);
 }
 
-static void free_arrays(const sp_operator_setup *setup, const sp_constants *constants) {
+void sp_system_free_setup(const sp_operator_setup *setup) {
   release_array(setup->constrained);
   release_array(setup->kappa);
   release_array(setup->lambda_values);
   release_array(setup->diagonal_dofs);
   release_array(setup->diagonal_values);
+}
+
+static void free_arrays(const sp_operator_setup *setup, const sp_constants *constants) {
+  sp_system_free_setup(setup);
   if (!constants) return;
   release_array(constants->of_dof);
   release_array(constants->part_of_dof);

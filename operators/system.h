@@ -41,6 +41,9 @@ sp_status sp_system_create(const sp_operator_setup *setup, sp_space *own_space,
 sp_status sp_system_coarsen(const sp_system *fine, sp_geometry_kind geometry, sp_mesh **mesh,
                             sp_system **out);
 
+/* Free the arrays of a setup that owns them. Local. */
+void sp_system_free_setup(const sp_operator_setup *setup);
+
 /* NULL-safe; sets *system to NULL. Collective if the system owns its space. */
 void sp_system_destroy(sp_system **system);
 

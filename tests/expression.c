@@ -1,6 +1,6 @@
 /* Formulas: values compared with libm, and messages. Random input is in tests/fuzz/formula.c.
  */
-#include "io/formula/internal.h"
+#include "io/formula/program.h"
 
 #include "tests/formula.h"
 

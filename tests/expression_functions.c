@@ -1,7 +1,7 @@
 /* The functions of formulas on each instruction set that this processor has: accuracy, values that
  * are not finite, and independence of the other points. The reference is libm in long double, which
  * must have more bits than double. */
-#include "io/formula/internal.h"
+#include "io/formula/program.h"
 
 #include <float.h>
 

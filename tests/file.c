@@ -6,7 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "solver/config/output_paths.h"
+#include "io/file.h"
+#include "solver/config/config.h"
 #include "tests/check.h"
 
 static char folder[] = "/tmp/sp_test_file_XXXXXX";

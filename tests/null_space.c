@@ -64,10 +64,6 @@ static void check_compatibility(void) {
   CHECK(results.cg.iterations == 0, "%d iterations", (int)results.cg.iterations);
 }
 
-/* Coefficients that determine nothing, and that determine all means. */
-static const sp_coefficients no_lambda = {.scale = 0}, some_lambda = {.scale = 1};
-static const sp_robin no_alpha = {0};
-
 typedef struct parts {
   sp_mesh *mesh;
   sp_space *space;
@@ -116,13 +112,14 @@ static int row_of(const parts *p, sp_lid e) {
   return (int)((p->mesh->hexes->tags[e] - 1) / 9);
 }
 
-/* Also set mesh_parts. */
-static void find_null_space(const parts *p, const bool *constrained,
-                            const sp_coefficients *coefficients, const sp_robin *robin,
+/* Of an operator that determines no mean, except by lambda and where it is constrained. Also set
+ * mesh_parts. */
+static void find_null_space(const parts *p, const bool *constrained, double lambda,
                             sp_null_space **exact, sp_null_space **weak) {
+  const sp_operator_setup setup = {
+      .space = p->space, .kind = SP_BP35, .constrained = constrained, .lambda = lambda};
   sp_constants constants;
-  require(
-      sp_null_space_create(p->space, constrained, coefficients, robin, exact, weak, &constants));
+  require(sp_null_space_create(&setup, exact, weak, &constants));
   mesh_parts = constants.parts;
   free((void *)constants.part_of_dof);
 }
@@ -133,7 +130,7 @@ static void check_components(int count) {
   sp_null_space *null_space, *weak;
   parts_create(count, &p);
   const sp_numbering *numbering = p.space->numbering;
-  find_null_space(&p, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak);
+  find_null_space(&p, p.free_dofs, 0, &null_space, &weak);
   CHECK(null_space->components == count && mesh_parts == count && !weak, "%d components",
         null_space->components);
 
@@ -209,7 +206,7 @@ static void check_weights(double lambda, bool second_row) {
   parts_create(2, &p);
   const sp_lid *nodes = p.space->numbering->nodes;
   const size_t dofs = sp_space_dofs(p.space), elements = (size_t)p.mesh->hexes->count;
-  find_null_space(&p, p.free_dofs, &some_lambda, &no_alpha, &exact, &null_space);
+  find_null_space(&p, p.free_dofs, 1, &exact, &null_space);
   CHECK(!exact, "a mean is determined");
   double *at_points = test_array(elements * POINTS, sizeof *at_points);
   double *host = test_array(dofs, sizeof *host);
@@ -286,7 +283,7 @@ static void check_determined_parts(int count) {
       for (int n = 0; n < NODES; n++) least[numbering->nodes[e * NODES + n]] = -1;
   sp_exchange_now(p.space->exchange, SP_MIN, least);
   for (size_t i = 0; i < dofs; i++) constrained[i] = least[i] < 0;
-  find_null_space(&p, constrained, &no_lambda, &no_alpha, &null_space, &weak);
+  find_null_space(&p, constrained, 0, &null_space, &weak);
   CHECK(!weak && null_space->components == (count + 1) / 2, "%d components",
         null_space->components);
   CHECK(null_space->of_parts == (count > 1), "of parts");
@@ -296,7 +293,7 @@ static void check_determined_parts(int count) {
             "element %d", (int)e);
   sp_null_space_destroy(&null_space);
   for (size_t i = 0; i < dofs; i++) constrained[i] = true;
-  find_null_space(&p, constrained, &no_lambda, &no_alpha, &null_space, &weak);
+  find_null_space(&p, constrained, 0, &null_space, &weak);
   CHECK(!null_space && !weak, "all is determined");
 }
 
@@ -304,40 +301,50 @@ static void check_determined_parts(int count) {
  * both. Only row 0 has a null space, on spaces of both orders. */
 static void check_determined_by_coefficients(void) {
   AUTO_VALUE(parts) p = {0};
-  sp_null_space *sets[3]; /* exact, weak, exact at order 1 */
+  sp_null_space *sets[2]; /* exact, weak */
   AUTO(sp_space) coarse = NULL;
+  sp_constants parts_of_mesh, at_order_1 = {0};
   sp_lid dof;
   parts_create(4, &p);
   const size_t elements = (size_t)p.mesh->hexes->count;
   double *lambda = test_array(elements, sizeof *lambda);
-  sp_coefficients coefficients = {
-      .lambda = lambda, .by_element = true, .per_element = 1, .scale = 1};
-  sp_robin robin = {.dofs = &dof};
+  sp_operator_setup setup = {.space = p.space,
+                             .kind = SP_BP35,
+                             .constrained = p.free_dofs,
+                             .lambda_values = lambda,
+                             .by_element = true,
+                             .lambda = 1,
+                             .diagonal_dofs = &dof};
   for (size_t e = 0; e < elements; e++) {
     const sp_gid place = p.mesh->hexes->tags[e] - 1;
     if (place == 9 || place == 27) lambda[e] = 1e-300;
     if (place == 18) {
       dof = p.space->numbering->nodes[e * 64 + 21];
-      robin.count = 1;
+      setup.diagonal_count = 1;
     }
   }
-  find_null_space(&p, p.free_dofs, &coefficients, &robin, &sets[0], &sets[1]);
+  require(sp_null_space_create(&setup, &sets[0], &sets[1], &parts_of_mesh));
   require(sp_space_create(&platform, p.mesh, 1, &coarse));
-  require(sp_null_space_copy(sets[0], coarse, &sets[2]));
+  require(sp_null_space_constants(sets[0], coarse, &at_order_1));
+  CHECK(at_order_1.components == 1, "%d components at order 1", at_order_1.components);
   for (int s = 0; s < 3; s++) {
     const sp_numbering *numbering = s < 2 ? p.space->numbering : coarse->numbering;
     const size_t nodes = s < 2 ? 64 : 8;
-    CHECK(sets[s]->components == (s == 1 ? 3 : 1) && sets[s]->of_parts, "%d components of set %d",
-          sets[s]->components, s);
+    const sp_null_space *set = sets[s % 2];
+    const int *of_dof = s < 2 ? set->of_dof : at_order_1.of_dof;
+    CHECK(set->components == (s == 1 ? 3 : 1) && set->of_parts, "%d components of set %d",
+          set->components, s);
     for (size_t e = 0; e < elements; e++) {
       const bool inside = (row_of(&p, (sp_lid)e) == 0) == (s != 1);
-      CHECK((sets[s]->of_element[e] >= 0) == inside, "element %zu of set %d", e, s);
+      CHECK((set->of_element[e] >= 0) == inside, "element %zu of set %d", e, s);
       for (size_t n = 0; n < nodes; n++)
-        CHECK(sets[s]->of_dof[numbering->nodes[e * nodes + n]] == sets[s]->of_element[e],
+        CHECK(of_dof[numbering->nodes[e * nodes + n]] == set->of_element[e],
               "DOF of element %zu in set %d", e, s);
     }
   }
-  for (int s = 0; s < 3; s++) sp_null_space_destroy(&sets[s]);
+  for (int s = 0; s < 2; s++) sp_null_space_destroy(&sets[s]);
+  free((void *)at_order_1.of_dof);
+  free((void *)parts_of_mesh.part_of_dof);
 }
 
 /* Two cubes without common nodes, in a file of format 4.0, bodies A and B of 2^3 elements each, B
@@ -373,7 +380,7 @@ static void check_cubes(const cubes *all) {
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p.mesh));
   require(sp_space_create(&platform, p.mesh, 1, &p.space));
   p.free_dofs = test_array(sp_space_dofs(p.space), sizeof *p.free_dofs);
-  find_null_space(&p, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak);
+  find_null_space(&p, p.free_dofs, 0, &null_space, &weak);
   CHECK(null_space->components == all->components, "%d components, expected %d",
         null_space->components, all->components);
   int *found = test_array((size_t)p.mesh->hexes->count, sizeof *found);
@@ -448,7 +455,7 @@ static void check_quadrature_of_parts(void) {
   AUTO_VALUE(parts) p = {0};
   sp_null_space *null_space, *weak;
   parts_create(2, &p);
-  find_null_space(&p, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak);
+  find_null_space(&p, p.free_dofs, 0, &null_space, &weak);
   double *b = test_array(sp_space_dofs(p.space), sizeof *b);
   sp_material material = {.of[SP_KAPPA].value = 1};
   p.problem.materials = (sp_materials){.count = 1, .list = &material, .of_volume = (int[]){0}};

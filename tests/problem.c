@@ -3,6 +3,7 @@
 #include "mesh/gmsh/gmsh.h"
 #include "mesh/reference.h"
 #include "operators/counts.h"
+#include "operators/system.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/dirichlet.h"
 #include "solver/problem/load.h"
@@ -14,19 +15,15 @@
 
 /* How far a case gets: created, coefficients, Robin faces, constrained, loaded. */
 static sp_status try_case(stage *s, const char *const *overrides) {
-  sp_coefficients coefficients;
   sp_jacobian_range range;
-  sp_robin robin = {0};
   sp_status status = stage_try(s, overrides);
   const sp_problem *problem = s->problem;
   CHECK(!problem == !!status, "a problem and a failure, or neither");
   if (status) return status;
-  const sp_rule *rule = sp_operator_rule(problem->kind, s->space->numbering->order);
-  status = sp_coefficients_create(problem, s->mesh, rule, &coefficients);
-  sp_coefficients_free(&coefficients);
-  CHECK(!coefficients.kappa && !coefficients.lambda, "coefficients are left");
-  if (!status) status = sp_problem_robin(problem, s->space, s->space->numbering->order, &robin);
-  sp_robin_free(&robin);
+  sp_operator_setup setup = {.space = s->space, .kind = problem->kind};
+  status = sp_coefficients_create(problem, &setup);
+  if (!status) status = sp_problem_robin(problem, s->space->numbering->order, &setup);
+  sp_system_free_setup(&setup);
   if (!status) status = sp_problem_constraints(problem, s->space, s->constrained, s->values, NULL);
   if (!status) status = sp_problem_load(problem, s->space, NULL, NULL, s->values, &range, NULL);
   return status;
@@ -370,26 +367,28 @@ static void check_derived_data(const char *operator_is) {
 static void check_robin_diagonal(void) {
   AUTO_VALUE(stage) s = {0};
   stage_create(make_box(3, 2, 4, SP_MAP_NONE), 3, &s);
-  sp_robin robin;
   stage_problem(&s, TEXTS("problem.forcing=1", "boundary.default=neumann 0",
                           "boundary.xmin=robin 1+y*z^2, 0", "boundary.zmax=robin x^3, 0"));
-  require(sp_problem_robin(s.problem, s.space, s.space->numbering->order, &robin));
+  sp_operator_setup robin = {.space = s.space, .kind = SP_BP35};
+  require(sp_problem_robin(s.problem, 3, &robin));
   double sum = 0;
-  for (sp_lid i = 0; i < robin.count; i++) {
-    CHECK(robin.dofs[i] >= 0 && robin.dofs[i] < s.space->numbering->local, "DOF %d", robin.dofs[i]);
-    CHECK(i == 0 || robin.dofs[i] > robin.dofs[i - 1], "DOF %d is listed twice", robin.dofs[i]);
-    CHECK(robin.values[i] > 0, "value %g", robin.values[i]);
-    sum += robin.values[i];
+  const sp_lid *dofs = robin.diagonal_dofs;
+  for (sp_lid i = 0; i < robin.diagonal_count; i++) {
+    CHECK(dofs[i] >= 0 && dofs[i] < s.space->numbering->local, "DOF %d", dofs[i]);
+    CHECK(i == 0 || dofs[i] > dofs[i - 1], "DOF %d is listed twice", dofs[i]);
+    CHECK(robin.diagonal_values[i] > 0, "value %g", robin.diagonal_values[i]);
+    sum += robin.diagonal_values[i];
   }
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   CHECK_CLOSE(sum, 1 + 1.0 / 6 + 1.0 / 4, 1e-13);
-  sp_robin_free(&robin);
+  sp_system_free_setup(&robin);
 
   stage_problem(
       &s, TEXTS("problem.forcing=1", "boundary.default=neumann 0", "boundary.xmin=robin 0, 1"));
-  require(sp_problem_robin(s.problem, s.space, s.space->numbering->order, &robin));
-  CHECK(robin.count == 0, "alpha is zero everywhere");
-  sp_robin_free(&robin);
+  robin = (sp_operator_setup){.space = s.space, .kind = SP_BP35};
+  require(sp_problem_robin(s.problem, 3, &robin));
+  CHECK(robin.diagonal_count == 0, "alpha is zero everywhere");
+  sp_system_free_setup(&robin);
 }
 
 static void check_jacobian_range(void) {

@@ -1,5 +1,5 @@
 /* Evaluation of formulas, a chunk of points at a time. */
-#include "io/formula/internal.h"
+#include "io/formula/program.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,16 +1,5 @@
 /* Formulas of x, y and z, and of the time t if the scope has one, with exact first and second
- * derivatives in space.
- *
- *     sin(pi*x) * (y < 0.5 ? exp(-z) : 2^z)
- *
- * Operators, from weak to strong: c ? a : b (right to left), ||, &&, == != (no chains), < <= > >=,
- * + -, * /, unary - + !, ^ and its synonym ** (right to left; -x^2 is -(x^2)). A condition is true
- * if it is not zero; comparisons give 1 or 0. Functions: sin cos tan asin acos atan sinh cosh tanh
- * exp log log10 sqrt cbrt abs erf sign floor (one argument), atan2 pow min max (two), if(c, a, b)
- * (three). The function table("FILE", a) is piecewise linear between the points of a table of the
- * scope (io/formula/scope.h), constant outside. With two arguments, table("FILE", a, b) is bilinear
- * between the points of a map, with the values of its edge outside. Constants: pi, e. Numbers as in
- * C (1, .5, 1e-3). No implicit multiplication.
+ * derivatives in space. io/README.md (Formulas) lists operators, functions and constants.
  *
  * A condition that is NaN makes the result NaN: callers that refuse values that are not finite
  * report the point. Comparisons with NaN, !NaN and NaN ? a : b are NaN. As in C, && and || ignore
@@ -82,8 +71,8 @@ sp_status sp_expression_parse_given(const char *text, const char *where, const s
 /* True if this name occurs in a text. Local. */
 bool sp_expression_has_name(const char *text, const char *name);
 
-/* True if a constant may have this name: letters, digits and _, no digit first, and none of the
- * names above. Local. */
+/* True if a constant may have this name: letters, digits and _, no digit first, and no other
+ * meaning in formulas. Local. */
 bool sp_expression_allows_name(const char *name);
 
 /* NULL-safe; sets *expression to NULL. Local. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/hash.h"
+
 sp_status sp_graph_create(bool anisotropic, sp_direction direction, sp_graph *graph) {
   enum { FIRST = 64 };
   sp_expression_kernel *usable[SP_EXPRESSION_SETS];
@@ -47,10 +49,7 @@ static size_t table_position(const sp_graph *graph, const sp_node *node) {
                              (uint64_t)node->operand[1], (uint64_t)node->operand[2],
                              bits_of(node->constant),    (uintptr_t)node->data};
   uint64_t hash = 0;
-  for (int k = 0; k < 6; k++) {
-    hash = (hash ^ words[k]) * 0x9E3779B97F4A7C15u; /* 2^64 over the golden ratio */
-    hash ^= hash >> 32;
-  }
+  for (int k = 0; k < 6; k++) hash = sp_hash_fold(hash, words[k]);
   const size_t mask = 2 * (size_t)graph->capacity - 1;
   size_t at = (size_t)hash & mask;
   for (; graph->table[at] >= 0; at = (at + 1) & mask) {
@@ -123,19 +122,14 @@ static double fold_constants(const sp_graph *graph, sp_operation operation, cons
   return result[0];
 }
 
-/* x^exponent by multiplications; the factors of different powers are shared. */
-static int small_power(sp_graph *graph, int x, int exponent) {
-  int power = x;
-  for (int k = 1; k < exponent; k++) power = sp_graph_node(graph, SP_OP_MULTIPLY, power, x, 0);
-  return power;
-}
-
 /* A node for a power with a constant exponent, or -1 if pow is best. */
 static int simplify_power(sp_graph *graph, int a, double exponent) {
   if (exponent == 0) return sp_graph_constant(graph, 1);
   if (exponent == 0.5) return sp_graph_node(graph, SP_OP_SQRT, a, 0, 0);
   if (!(fabs(exponent) <= SP_SMALL_POWER_MAX) || exponent != floor(exponent)) return -1;
-  const int power = small_power(graph, a, (int)fabs(exponent));
+  int power = a; /* the factors of different powers are shared */
+  for (int k = 1; k < fabs(exponent); k++)
+    power = sp_graph_node(graph, SP_OP_MULTIPLY, power, a, 0);
   if (exponent > 0) return power;
   return sp_graph_node(graph, SP_OP_DIVIDE, sp_graph_constant(graph, 1), power, 0);
 }

@@ -118,10 +118,21 @@ static double look_up_map(const double *map, sp_operation operation, double a, d
                                           : turn * ds * dt;
 }
 
-static void kernel_1(sp_operation operation, size_t n, sp_operand a, double *restrict out) {
+void SP_EXPRESSION_KERNEL(sp_operation operation, size_t n, const sp_operand operand[3],
+                          double *restrict out, double *restrict second) {
+  const sp_operand a = operand[0], b = operand[1], c = operand[2];
   switch (operation) {
     CASE_1(SP_OP_NEGATE, -u);
     CASE_1(SP_OP_NOT, select_lanes(is_nan(u), u, truth((mask)(u == 0))));
+  case SP_OP_SIN:
+    sincos_kernel(n, a.data, out, NULL);
+    break;
+  case SP_OP_COS:
+    sincos_kernel(n, a.data, NULL, out);
+    break;
+  case SP_OP_SINCOS:
+    sincos_kernel(n, a.data, out, second);
+    break;
     CASE_1(SP_OP_TAN, vec_tan(u));
     CASE_1(SP_OP_ASIN, vec_asin(u));
     CASE_1(SP_OP_ACOS, vec_acos(u));
@@ -143,14 +154,6 @@ static void kernel_1(sp_operation operation, size_t n, sp_operand a, double *res
   case SP_OP_FLOOR:
     for (size_t p = 0; p < n; p++) out[p] = floor(a.data[p]);
     break;
-  default:
-    assert(false && "an operation with one operand");
-  }
-}
-
-static void kernel_2(sp_operation operation, size_t n, sp_operand a, sp_operand b,
-                     double *restrict out) {
-  switch (operation) {
     CASE_2(SP_OP_ADD, u + v);
     CASE_2(SP_OP_SUBTRACT, u - v);
     CASE_2(SP_OP_MULTIPLY, u * v);
@@ -175,14 +178,6 @@ static void kernel_2(sp_operation operation, size_t n, sp_operand a, sp_operand 
     CASE_2(SP_OP_AND,
            select_lanes((mask)(u == 0), splat(0), select_lanes(is_nan(u), u, condition(v))));
     CASE_2(SP_OP_OR, select_lanes((mask)(u == 0), condition(v), condition(u)));
-  default:
-    assert(false && "an operation with two operands");
-  }
-}
-
-static void kernel_3(sp_operation operation, size_t n, sp_operand a, sp_operand b, sp_operand c,
-                     double *restrict out) {
-  switch (operation) {
     CASE_3(SP_OP_SELECT, select_lanes((mask)(u == 0), w, select_lanes(is_nan(u), u, v)));
     CASE_3(SP_OP_MULTIPLY_ADD, u * v + w);
     CASE_3(SP_OP_SUBTRACT_MULTIPLY, w - u * v);
@@ -194,30 +189,6 @@ static void kernel_3(sp_operation operation, size_t n, sp_operand a, sp_operand 
       out[p] = look_up_map(c.data, operation, a.data[p * a.step], b.data[p * b.step]);
     break;
   default:
-    assert(false && "an operation with three operands");
+    assert(false && "an operation with operands");
   }
-}
-
-void SP_EXPRESSION_KERNEL(sp_operation operation, size_t n, const sp_operand operand[3],
-                          double *out, double *second) {
-  switch (operation) {
-  case SP_OP_SIN:
-    sincos_kernel(n, operand[0].data, out, NULL);
-    return;
-  case SP_OP_COS:
-    sincos_kernel(n, operand[0].data, NULL, out);
-    return;
-  case SP_OP_SINCOS:
-    sincos_kernel(n, operand[0].data, out, second);
-    return;
-  default:
-    break;
-  }
-  const int arity = sp_operation_arity(operation);
-  if (arity == 1)
-    kernel_1(operation, n, operand[0], out);
-  else if (arity == 2)
-    kernel_2(operation, n, operand[0], operand[1], out);
-  else
-    kernel_3(operation, n, operand[0], operand[1], operand[2], out);
 }

@@ -1,5 +1,5 @@
 /* The parser of formulas: recursive descent, straight into the nodes of a graph. */
-#include "io/formula/internal.h"
+#include "io/formula/program.h"
 
 #include <math.h>
 #include <stdint.h>

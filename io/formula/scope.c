@@ -31,31 +31,27 @@ static bool read_number(char **at, double *value) {
   return good;
 }
 
+static sp_status check_ascending(const reading *r, long number, const char *name, double before,
+                                 double value) {
+  if (value > before) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: %s:%ld: expected %s above %.12g, found %.12g", r->where,
+                 r->path, number, name, before, value);
+}
+
 /* Append the pair of a line; `number` counts lines from 1. */
 static sp_status add_line(reading *r, char *line, long number) {
   double pair[2];
-  line[strcspn(line, "#\r\n")] = '\0';
   char *at = line + strspn(line, " \t");
-  if (!*at) return SP_OK;
   bool good = read_number(&at, &pair[0]);
   if (*at == ',') at++;
   good = good && read_number(&at, &pair[1]) && !*at;
   if (!good)
     return sp_fail(SP_ERR_INPUT, "%s: %s:%ld: expected two numbers, x and y, found '%.40s'",
                    r->where, r->path, number, line);
-  if (r->count > 0 && !(pair[0] > r->pairs[2 * r->count - 2]))
-    return sp_fail(SP_ERR_INPUT, "%s: %s:%ld: expected x above %.12g, found %.12g", r->where,
-                   r->path, number, r->pairs[2 * r->count - 2], pair[0]);
+  if (r->count > 0) SP_TRY(check_ascending(r, number, "x", r->pairs[2 * r->count - 2], pair[0]));
   SP_TRY(sp_reserve(r->count, 1, sizeof pair, r->path, &r->pairs));
   memcpy(&r->pairs[2 * r->count++], pair, sizeof pair);
   return SP_OK;
-}
-
-static sp_status check_ascending(const reading *r, long number, const char *name, double before,
-                                 double value) {
-  if (value > before) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: %s:%ld: expected %s above %.12g, found %.12g", r->where,
-                 r->path, number, name, before, value);
 }
 
 /* Append the numbers of a line, which has a word or nothing before the first comma if `is_first`.
@@ -82,8 +78,6 @@ static sp_status append_numbers(reading *r, bool is_first, const char *line, lon
 /* Append a line of a map. The second line shows if the first one begins with an x. */
 static sp_status add_map_line(reading *r, char *line, long number) {
   const size_t begin = r->count;
-  line[strcspn(line, "#\r\n")] = '\0';
-  if (!line[strspn(line, " \t")]) return SP_OK;
   SP_TRY(append_numbers(r, !r->first, line, number));
   if (!r->first) {
     r->first = number;
@@ -112,9 +106,11 @@ static sp_status read_lines(reading *r, bool is_map, FILE *stream) {
   char *line = NULL;
   size_t size = 0;
   sp_status status = SP_OK;
-  for (long number = 1; !status && getline(&line, &size, stream) >= 0; number++)
-    status = (is_map ? add_map_line : add_line)(r, line + (number == 1 ? sp_utf8_mark(line) : 0),
-                                                number);
+  for (long number = 1; !status && getline(&line, &size, stream) >= 0; number++) {
+    char *text = line + (number == 1 ? sp_utf8_mark(line) : 0);
+    text[strcspn(text, "#\r\n")] = '\0';
+    if (text[strspn(text, " \t")]) status = (is_map ? add_map_line : add_line)(r, text, number);
+  }
   free(line);
   if (!status && ferror(stream))
     return sp_fail(SP_ERR_SYSTEM, "%s: %s: cannot read: %s", r->where, r->path, strerror(errno));

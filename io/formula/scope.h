@@ -56,18 +56,9 @@ sp_status sp_scope_add_values(sp_scope *scope, int count);
 /* Set value i for all evaluations from now on, while none runs. Local. */
 void sp_scope_set_value(const sp_scope *scope, int i, double value);
 
-/* Read the tables that `text` names, table("FILE", ...), if they are new. A line of a file is two
- * numbers x and y, separated by blanks, a comma or both, and x ascends strictly; # begins a
- * comment. With two arguments after FILE it is a map: first a line of the x, then per line one y
- * and the values at each x; x and y ascend strictly. The first x may follow a number or a word,
- * which is ignored, or only a comma:
- *
- *     y/x   0    10    20
- *     0     1.5   2     2
- *     5     1     1     3.5
- *
- * A relative FILE is in `folder`, which ends in "/" or is "". `where` begins
- * messages. Local. Errors: SP_ERR_INPUT with the line of the file, SP_ERR_SYSTEM. */
+/* Read the tables and maps that `text` names, table("FILE", ...), if they are new; io/README.md
+ * (Formulas) has their formats. A relative FILE is in `folder`, which ends in "/" or is "". `where`
+ * begins messages. Local. Errors: SP_ERR_INPUT with the line of the file, SP_ERR_SYSTEM. */
 sp_status sp_tables_read(sp_tables *tables, const char *text, const char *folder,
                          const char *where);
 

@@ -5,34 +5,24 @@
 
 #include "io/utf8.h"
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
+#define DIGITS "0123456789"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
 /* Length of the number at s: digits [. digits] [e [+-] digits], with a digit before or after the
  * point; 0 if there is none. */
 static size_t number_length(const char *s) {
-  const char *p = s;
-  while (is_digit(*p)) p++;
+  const char *p = s + strspn(s, DIGITS);
   size_t digits = (size_t)(p - s);
   if (*p == '.') {
-    const char *fraction = ++p;
-    while (is_digit(*p)) p++;
-    digits += (size_t)(p - fraction);
+    const size_t fraction = strspn(++p, DIGITS);
+    p += fraction;
+    digits += fraction;
   }
   if (digits == 0) return 0;
   if (*p == 'e' || *p == 'E') {
     const char *exponent = p + 1 + (p[1] == '+' || p[1] == '-');
-    if (is_digit(*exponent))
-      for (p = exponent; is_digit(*p);) p++;
+    const size_t length = strspn(exponent, DIGITS);
+    if (length > 0) p = exponent + length;
   }
   return (size_t)(p - s);
 }
@@ -46,13 +36,13 @@ static size_t symbol_length(const char *s) {
 
 sp_token sp_token_after(sp_token last) {
   const char *s = last.start + last.length;
-  while (is_space(*s)) s++;
+  s += strspn(s, " \t\r\n");
   unsigned code;
   size_t length = 0;
   sp_token_kind kind = TOKEN_END;
-  if (is_letter(*s)) {
+  if (strspn(s, LETTERS) > 0) {
     kind = TOKEN_NAME;
-    while (is_letter(s[length]) || is_digit(s[length])) length++;
+    length = strspn(s, LETTERS DIGITS);
   } else if ((length = number_length(s)) > 0)
     kind = TOKEN_NUMBER;
   else if (*s == '"' && strchr(s + 1, '"')) {
@@ -73,9 +63,7 @@ bool sp_token_is(const sp_token *t, const char *text) {
 }
 
 bool sp_token_is_name(const char *text) {
-  bool good = is_letter(*text);
-  for (const char *c = text; *c; c++) good = good && (is_letter(*c) || is_digit(*c));
-  return good;
+  return strspn(text, LETTERS) > 0 && text[strspn(text, LETTERS DIGITS)] == '\0';
 }
 
 void sp_token_describe(const sp_token *t, char text[SP_TOKEN_SIZE]) {

@@ -1,19 +1,16 @@
-/* The case: one INI file and overrides from the command line become one validated sp_config.
- *
- *     # comment, also after a value if white space precedes the # (or ;)
- *     [section]
- *     key = value            values run to the end of the line; lines may have any length
+/* The case: one INI file (io/ini.h) and overrides from the command line become one validated
+ * sp_config.
  *
  * An unknown section or key, a key given twice, a value of the wrong type or out of range is an
  * error. Its message has file, line, the expected and the found value, and the nearest known name.
  * Overrides have the form section.key=value and are applied after the file; the last one for a key
  * counts. Their errors name the argument instead of file and line. An empty value, section.key=,
  * restores the default of the key, or removes the line of a boundary group, probe, line or result.
- * Section and key names are lower case; names of boundary groups are free text, or "default".
- * Sections [material NAME] and [region NAME] may occur once for each NAME, also free text; as
- * arguments material.NAME.key=value. A relative mesh.file or problem.initial is relative to the
- * case file that names it or, on the command line, to the working directory. The file of a table in
- * a formula is always relative to the case file, if there is one; every rank reads it. */
+ * Names of boundary groups are free text, or "default", and so is NAME in [material NAME] and
+ * [region NAME], as arguments material.NAME.key=value. A relative mesh.file or problem.initial is
+ * relative to the case file that names it or, on the command line, to the working directory. The
+ * file of a table in a formula is always relative to the case file, if there is one; every rank
+ * reads it. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +19,6 @@
 
 #include "io/error.h"
 #include "io/record.h"
-#include "solver/config/output_paths.h"
 #include "solver/linear/options.h"
 #include "solver/problem/statement.h"
 #include "solver/results/wanted.h"
@@ -88,6 +84,30 @@ const char *sp_config_where(const sp_config *config, const char *section, const 
 
 /* The options of the solver, complete. Local. */
 sp_solver_options sp_config_solver(const sp_config *config);
+
+typedef struct sp_output_path {
+  const char *name;    /* of the key output.NAME, or of an option with its dashes */
+  const char *path;    /* "" for none */
+  const char *purpose; /* " with an unconverged solution", or "" */
+  const char *where;   /* where the key was given, for messages; NULL for the default */
+  bool is_option;      /* given by an option, not by a key */
+} sp_output_path;
+
+/* A file that the run reads. */
+typedef struct sp_input_path {
+  const char *what; /* "the mesh" */
+  const char *path; /* NULL or "" for none */
+} sp_input_path;
+
+/* Check that each output may be written. It must not be an input or another output, under any name
+ * or link (device and inode). A file that exists must be a regular one. Errors: SP_ERR_INPUT with
+ * the output's `where` and path. Local. */
+sp_status sp_output_paths_check(const sp_output_path *outputs, int output_count,
+                                const sp_input_path *inputs, int input_count);
+
+/* The path for an unconverged solution: run.unconverged.hdf for run.hdf, so that it does not
+ * replace a converged one. The caller frees *out. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_output_unconverged_path(const char *path, char **out);
 
 /* The outputs of a case for sp_output_paths_check; the strings are owned by `config`. Local. */
 enum { SP_OUTPUT_LOG, SP_OUTPUT_FIELD, SP_OUTPUT_UNCONVERGED, SP_OUTPUTS };

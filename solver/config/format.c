@@ -11,27 +11,45 @@ static bool key_applies(const sp_key *key, const sp_config *config) {
   return !key->applies || key->applies(config);
 }
 
+static bool begins_section(const sp_key *key) {
+  return key == sp_keys || strcmp(key->section, key[-1].section) != 0;
+}
+
 static const sp_key *end_of_section(const sp_key *key) {
   do key++;
-  while (key < sp_keys + sp_key_count && !sp_key_begins_section(key));
+  while (key < sp_keys + sp_key_count && !begins_section(key));
   return key;
 }
 
 /* ---- INI ---- */
 
+/* Close a stream of open_memstream, which may be NULL. */
+static sp_status close_text(FILE *stream, char **text) {
+  const bool failed = !stream || ferror(stream);
+  if ((!stream || fclose(stream) == 0) && !failed) return SP_OK;
+  const sp_status status =
+      sp_fail(SP_ERR_SYSTEM, "cannot write the case to memory: %s", strerror(errno));
+  free(*text);
+  *text = NULL;
+  return status;
+}
+
+static sp_status print_value(const sp_key *key, const void *field, char **text) {
+  size_t size;
+  FILE *stream = open_memstream(text, &size);
+  if (stream) key->type->print(key, field, stream);
+  return close_text(stream, text);
+}
+
 static void print_line(const char *comment, const char *name, const sp_key *key, const void *field,
                        FILE *stream) {
-  char *value = NULL;
-  size_t size;
-  FILE *memory = open_memstream(&value, &size);
+  SP_OWNED char *value = NULL;
   fprintf(stream, "%s%s = ", comment, name);
-  if (memory) key->type->print(key, field, memory);
-  if (memory && fclose(memory) == 0)
-    sp_ini_write(value, stream);
-  else
+  if (print_value(key, field, &value))
     key->type->print(key, field, stream);
+  else
+    sp_ini_write(value, stream);
   fputc('\n', stream);
-  free(value);
 }
 
 static void print_title(const sp_key *key, FILE *stream) {
@@ -101,17 +119,6 @@ static sp_status copy_with_paths(const sp_config *config, sp_config *written, ch
   return SP_OK;
 }
 
-/* Close a stream of open_memstream, which may be NULL. */
-static sp_status close_text(FILE *stream, char **text) {
-  const bool failed = !stream || ferror(stream);
-  if ((!stream || fclose(stream) == 0) && !failed) return SP_OK;
-  const sp_status status =
-      sp_fail(SP_ERR_SYSTEM, "cannot write the case to memory: %s", strerror(errno));
-  free(*text);
-  *text = NULL;
-  return status;
-}
-
 sp_status sp_config_format(const sp_config *config, char **text) {
   *text = NULL;
   size_t size;
@@ -144,9 +151,9 @@ sp_status sp_config_print_defaults(FILE *stream) {
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
     char expected[SP_DESCRIPTION_SIZE];
     sp_key_describe(key, expected);
-    if (sp_key_begins_section(key) && sp_key_is_titled(key))
+    if (begins_section(key) && sp_key_is_titled(key))
       fprintf(stream, "\n# [%s NAME]\n", key->section);
-    else if (sp_key_begins_section(key))
+    else if (begins_section(key))
       print_title(key, stream);
     if (!key->name && key->type->usage)
       print_usages(key, stream);
@@ -164,14 +171,20 @@ sp_status sp_config_print_defaults(FILE *stream) {
 
 /* ---- Record ---- */
 
-static sp_status record_as_text(const sp_key *key, const char *name, const void *field,
-                                sp_record *record) {
+/* Add a text or numbers, in a list if there may be several. */
+static sp_status record_value(const sp_key *key, const char *name, const void *field,
+                              sp_record *record) {
+  const sp_record_kind kind = key->type->kind;
+  const bool is_list = key->count > 1;
   SP_OWNED char *text = NULL;
-  size_t size;
-  FILE *stream = open_memstream(&text, &size);
-  if (stream) key->type->print(key, field, stream);
-  SP_TRY(close_text(stream, &text));
-  sp_record_text(record, name, text);
+  SP_TRY(print_value(key, field, &text));
+  if (kind == SP_RECORD_TEXT) sp_record_text(record, name, text);
+  if (is_list) sp_record_open(record, SP_RECORD_LIST, name);
+  for (char *rest = text; *rest && kind == SP_RECORD_INTEGER;)
+    sp_record_integer(record, name, strtol(rest, &rest, 10));
+  for (char *rest = text; *rest && kind == SP_RECORD_REAL;)
+    sp_record_real(record, name, strtod(rest, &rest), NULL);
+  if (is_list) sp_record_close(record);
   return SP_OK;
 }
 
@@ -187,10 +200,7 @@ static sp_status write_key(const sp_config *config, const sp_key *key, sp_record
     if (sp_key_is_titled(key))
       sp_record_open(record, SP_RECORD_OBJECT, sp_key_entry_name(config, key, i));
     const char *name = key->name ? key->name : sp_key_entry_name(config, key, i);
-    if (is_given(key, field) && key->type->record)
-      key->type->record(key, name, field, record);
-    else if (is_given(key, field))
-      status = record_as_text(key, name, field, record);
+    if (is_given(key, field)) status = record_value(key, name, field, record);
     if (sp_key_is_titled(key)) sp_record_close(record);
   }
   sp_record_close(record);

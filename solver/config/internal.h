@@ -30,16 +30,13 @@ typedef struct sp_value_type {
   /* Write the value as text that is read back to the same bits; NULL: written as a section. */
   void (*print)(const struct sp_key *, const void *field, FILE *stream);
 
-  /* Add the value to a record; NULL: as text. */
-  void (*record)(const struct sp_key *, const char *name, const void *field, sp_record *);
+  sp_record_kind kind; /* of the value, or of the numbers of a list, in a record */
 
   void (*clear)(void *field); /* free its memory; NULL: it has none */
 } sp_value_type;
 
-extern const sp_value_type sp_integer_value, /* int[count] */
-    sp_list_value,                           /* sp_list, of at most `count` integers */
-    sp_number_value,                         /* double[count] */
-    sp_times_value,                          /* sp_times, of at most `count` increasing numbers */
+extern const sp_value_type sp_integer_value, /* int[count], or sp_list with is_list */
+    sp_number_value,                         /* double[count], or sp_times */
     sp_choice_value,                         /* an enum: the index into choices */
     sp_text_value,                           /* char *, "" for none */
     sp_formula_value,                        /* sp_formula */
@@ -65,7 +62,8 @@ typedef struct sp_key {
   const sp_value_type *type;
   const sp_key_list *list; /* the value is a member of each of its entries; NULL: of sp_config */
   size_t offset;           /* of the member */
-  int count;               /* of the integers or numbers: 1 or 3; of a list: its greatest length */
+  int count;               /* of the integers or numbers: 1 or 3; with is_list at most */
+  bool is_list;
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;
   const char *const *choices; /* words of a choice; ends in NULL */
@@ -89,9 +87,6 @@ const char *sp_config_boundary(const sp_config *config);
 static inline bool sp_key_is_titled(const sp_key *key) {
   return key->list && key->name;
 }
-
-/* True if `key` is the first row of its section. */
-bool sp_key_begins_section(const sp_key *key);
 
 /* The row of a key, or with `name` NULL the first row of the section; NULL if there is none. */
 const sp_key *sp_key_find(const char *section, const char *name);
@@ -127,10 +122,7 @@ void sp_formula_clear(void *formula);
 /* The length of the first formula of a list: up to a comma outside of parentheses and quotes. */
 size_t sp_formula_length(const char *text);
 
-/* Free the memory of a field, except the name and `where` of an entry. */
-void sp_key_clear(const sp_key *key, void *field);
-
-/* ---- Lists (lists.c) ---- */
+/* ---- Lists (read.c) ---- */
 
 /* Number of values of `key`: of entries of its list, or 1. */
 int sp_key_values(const sp_config *config, const sp_key *key);
@@ -140,32 +132,6 @@ void *sp_key_field(const sp_config *config, const sp_key *key, int i);
 
 /* The name of entry i of a list. */
 const char *sp_key_entry_name(const sp_config *config, const sp_key *key, int i);
-
-/* The line `name` = `value` of a section: set the entry of that name, or append one. Errors: as
- * sp_key_set; SP_ERR_INPUT for a name that a section of its own could not have. */
-sp_status sp_list_set_line(sp_config *config, const sp_key *key, const char *name,
-                           const char *value, const char *where);
-
-/* Remove the line called `name`, if there is one. Errors: SP_ERR_SYSTEM. */
-sp_status sp_list_drop_line(sp_config *config, const sp_key *key, const char *name);
-
-/* True if a line or an argument belongs to a section [SECTION NAME]; an argument is written
- * SECTION.NAME.key=value, and NAME may contain dots. False for unknown sections. */
-bool sp_section_is_titled(const sp_ini_entry *entry);
-
-/* Find an earlier entry of a file with the same section and key, NULL for none, in `keys`, which
- * gets this one. White space before the name of a section does not matter. Errors: SP_ERR_SYSTEM.
- */
-sp_status sp_section_note_key(const sp_ini_entry *entry, sp_names *keys,
-                              const sp_ini_entry **known);
-
-/* Apply a line or an argument for which sp_section_is_titled holds. `location` begins messages.
- * Numbers of an entry that are not given are NAN. Errors: SP_ERR_INPUT for a section without a
- * name, a name that a file cannot hold, unknown keys, wrong values; SP_ERR_SYSTEM. */
-sp_status sp_section_assign(sp_config *config, const char *location, const sp_ini_entry *entry);
-
-/* Free all that `config` owns through the table. */
-void sp_keys_clear(sp_config *config);
 
 /* ---- Formulas (formulas.c) ---- */
 

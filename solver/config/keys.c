@@ -113,13 +113,12 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 /* Types. */
 #define INTEGERS(count_, minimum_, maximum_)                                                       \
   .type = &sp_integer_value, .count = count_, .minimum = minimum_, .maximum = maximum_
-#define LIST(count_, minimum_, maximum_)                                                           \
-  .type = &sp_list_value, .count = count_, .minimum = minimum_, .maximum = maximum_
+#define LIST(count_, minimum_, maximum_) INTEGERS(count_, minimum_, maximum_), .is_list = true
 #define NUMBER(minimum_, maximum_)                                                                 \
   .type = &sp_number_value, .count = 1, .minimum = minimum_, .maximum = maximum_
 #define TIMES(count_)                                                                              \
-  .type = &sp_times_value, .count = count_, .minimum = 0, .minimum_excluded = true,                \
-  .maximum = DBL_MAX
+  .type = &sp_number_value, .count = count_, .is_list = true, .minimum = 0,                        \
+  .minimum_excluded = true, .maximum = DBL_MAX
 #define NUMBERS(count_)                                                                            \
   .type = &sp_number_value, .count = count_, .minimum = -DBL_MAX, .maximum = DBL_MAX
 #define WORDS(names) .type = &sp_choice_value, .choices = names
@@ -327,10 +326,6 @@ const sp_key sp_keys[] = {
     {REGION(empty), WORDS(no_or_yes), .help = "yes: the box has no elements there"},
 };
 const int sp_key_count = sizeof sp_keys / sizeof sp_keys[0];
-
-bool sp_key_begins_section(const sp_key *key) {
-  return key == sp_keys || strcmp(key->section, key[-1].section) != 0;
-}
 
 const sp_key *sp_key_find(const char *section, const char *name) {
   for (int k = 0; k < sp_key_count; k++)

@@ -40,10 +40,6 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
   return key->type->read(key, text, field) ? SP_OK : sp_key_fail(key, text, where);
 }
 
-void sp_key_clear(const sp_key *key, void *field) {
-  if (key->type->clear) key->type->clear(field);
-}
-
 static bool is_in_range(const sp_key *key, double value) {
   return (key->minimum_excluded ? value > key->minimum : value >= key->minimum) &&
          (key->maximum_excluded ? value < key->maximum : value <= key->maximum);
@@ -73,14 +69,10 @@ static bool read_integer(const sp_key *key, const char **rest, int *out) {
 
 /* ---- Integers ---- */
 
-static bool is_list(const sp_key *key) {
-  return key->type == &sp_list_value;
-}
-
 static void describe_integers(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   char quantity[32];
   snprintf(quantity, sizeof quantity,
-           is_list(key)     ? "at most %d integers"
+           key->is_list     ? "at most %d integers"
            : key->count > 1 ? "%d integers"
                             : "an integer",
            key->count);
@@ -92,42 +84,23 @@ static bool read_integers(const sp_key *key, const char *text, void *field) {
   for (const char *rest = text; !is_blank(rest); list.count++)
     if (list.count == key->count || !read_integer(key, &rest, &list.values[list.count]))
       return false;
-  if (!is_list(key) && list.count != key->count) return false;
-  memcpy(field, is_list(key) ? (void *)&list : list.values,
-         is_list(key) ? sizeof list : (size_t)key->count * sizeof *list.values);
+  if (!key->is_list && list.count != key->count) return false;
+  memcpy(field, key->is_list ? (void *)&list : list.values,
+         key->is_list ? sizeof list : (size_t)key->count * sizeof *list.values);
   return true;
 }
 
-static const int *integers_of(const sp_key *key, const void *field, int *count) {
-  const sp_list *list = field;
-  *count = is_list(key) ? list->count : key->count;
-  return is_list(key) ? list->values : field;
-}
-
 static void print_integers(const sp_key *key, const void *field, FILE *stream) {
-  int count;
-  const int *values = integers_of(key, field, &count);
+  const sp_list *list = field;
+  const int count = key->is_list ? list->count : key->count;
+  const int *values = key->is_list ? list->values : field;
   for (int i = 0; i < count; i++) fprintf(stream, "%s%d", i > 0 ? " " : "", values[i]);
-}
-
-static void record_integers(const sp_key *key, const char *name, const void *field,
-                            sp_record *record) {
-  int count;
-  const int *values = integers_of(key, field, &count);
-  const bool is_array = is_list(key) || count > 1;
-  if (is_array) sp_record_open(record, SP_RECORD_LIST, name);
-  for (int i = 0; i < count; i++) sp_record_integer(record, name, values[i]);
-  if (is_array) sp_record_close(record);
 }
 
 const sp_value_type sp_integer_value = {.describe = describe_integers,
                                         .read = read_integers,
                                         .print = print_integers,
-                                        .record = record_integers};
-const sp_value_type sp_list_value = {.describe = describe_integers,
-                                     .read = read_integers,
-                                     .print = print_integers,
-                                     .record = record_integers};
+                                        .kind = SP_RECORD_INTEGER};
 
 /* ---- Numbers ---- */
 
@@ -140,41 +113,29 @@ static void describe_numbers(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) 
   else if (key->minimum > -DBL_MAX)
     snprintf(range, sizeof range, " %s %g", above, key->minimum);
   snprintf(quantity, sizeof quantity,
-           key->type == &sp_times_value ? "at most %d increasing numbers"
-           : key->count > 1             ? "%d numbers"
-                                        : "a number",
+           key->is_list     ? "at most %d increasing numbers"
+           : key->count > 1 ? "%d numbers"
+                            : "a number",
            key->count);
   snprintf(text, SP_DESCRIPTION_SIZE, "%s%s", quantity, range);
 }
 
-/* Read up to key->count numbers. Returns -1 if the text does not fit. */
-static int read_values(const sp_key *key, const char *text, double *values) {
-  int count = 0;
-  if (text[strspn(text, SP_NUMBER_CHARACTERS)] != '\0') return -1;
-  for (const char *rest = text; !is_blank(rest); count++) {
+static bool read_numbers(const sp_key *key, const char *text, void *field) {
+  sp_times list = {0};
+  if (text[strspn(text, SP_NUMBER_CHARACTERS)] != '\0') return false;
+  for (const char *rest = text; !is_blank(rest); list.count++) {
     char *end;
-    if (count == key->count) return -1;
-    values[count] = strtod(rest, &end); /* infinite after overflow, which is out of every range */
-    if (!is_number_end(rest, end) || !is_in_range(key, values[count])) return -1;
+    if (list.count == key->count) return false;
+    double *value = &list.values[list.count];
+    *value = strtod(rest, &end); /* infinite after overflow, which is out of every range */
+    if (!is_number_end(rest, end) || !is_in_range(key, *value)) return false;
+    if (key->is_list && list.count > 0 && *value <= value[-1]) return false;
     rest = end;
   }
-  return count;
-}
-
-static bool read_numbers(const sp_key *key, const char *text, void *field) {
-  double values[3];
-  if (read_values(key, text, values) != key->count) return false;
-  memcpy(field, values, (size_t)key->count * sizeof *values);
+  if (!key->is_list && list.count != key->count) return false;
+  memcpy(field, key->is_list ? (void *)&list : list.values,
+         key->is_list ? sizeof list : (size_t)key->count * sizeof *list.values);
   return true;
-}
-
-static bool read_times(const sp_key *key, const char *text, void *field) {
-  sp_times times = {0};
-  times.count = read_values(key, text, times.values);
-  for (int i = 1; i < times.count; i++)
-    if (times.values[i] <= times.values[i - 1]) return false;
-  if (times.count >= 0) memcpy(field, &times, sizeof times);
-  return times.count >= 0;
 }
 
 /* The fewest of 15, 16 and 17 digits that are read back to the same bits; 17 always suffice. */
@@ -195,40 +156,15 @@ void sp_numbers_print(int count, const double *values, FILE *stream) {
 }
 
 static void print_numbers(const sp_key *key, const void *field, FILE *stream) {
-  sp_numbers_print(key->count, field, stream);
-}
-
-static void print_times(const sp_key *key, const void *field, FILE *stream) {
-  const sp_times *times = field;
-  (void)key;
-  sp_numbers_print(times->count, times->values, stream);
-}
-
-static void record_values(const char *name, int count, bool is_list, const double *values,
-                          sp_record *record) {
-  if (is_list) sp_record_open(record, SP_RECORD_LIST, name);
-  for (int i = 0; i < count; i++) sp_record_real(record, name, values[i], NULL);
-  if (is_list) sp_record_close(record);
-}
-
-static void record_numbers(const sp_key *key, const char *name, const void *field,
-                           sp_record *record) {
-  record_values(name, key->count, key->count > 1, field, record);
-}
-
-static void record_times(const sp_key *key, const char *name, const void *field,
-                         sp_record *record) {
-  const sp_times *times = field;
-  (void)key;
-  record_values(name, times->count, true, times->values, record);
+  const sp_times *list = field;
+  sp_numbers_print(key->is_list ? list->count : key->count, key->is_list ? list->values : field,
+                   stream);
 }
 
 const sp_value_type sp_number_value = {.describe = describe_numbers,
                                        .read = read_numbers,
                                        .print = print_numbers,
-                                       .record = record_numbers};
-const sp_value_type sp_times_value = {
-    .describe = describe_numbers, .read = read_times, .print = print_times, .record = record_times};
+                                       .kind = SP_RECORD_REAL};
 
 /* ---- Words and text ---- */
 

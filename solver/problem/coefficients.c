@@ -1,6 +1,5 @@
 #include "solver/problem/coefficients.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,90 +62,90 @@ bool sp_problem_interpolate_kappa(const sp_problem *problem, const sp_space *spa
 
 /* ---- Coefficients of an operator ---- */
 
-/* Fill the arrays that are not NULL; `coordinates` has room for the points of an element. With
- * by_element its zeros are one, which does not matter. */
-static sp_status fill_coefficients(const sp_problem *problem, const sp_mesh *mesh,
-                                   const sp_rule *rule, double *coordinates, sp_coefficients *out) {
-  const size_t points = out->per_element;
-  const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
-  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
-    const size_t first = (size_t)e * points;
-    const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
-    if (!out->by_element) sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
-    if (out->is_tensor)
-      SP_TRY(sp_material_tensor(material, points, xyz, &out->kappa[SP_TENSOR * first]));
-    else if (out->kappa)
-      SP_TRY(sp_problem_conduct(problem, mesh->hexes, e, points, xyz, &out->kappa[first], NULL));
-    if (out->lambda)
-      SP_TRY(sp_problem_shifted(problem, mesh->hexes, e, material->shift, points, xyz,
-                                &out->lambda[first]));
-  }
-  return SP_OK;
+/* Of lambda, and of each component of kappa. */
+static size_t values_per_element(const sp_operator_setup *s) {
+  return s->by_element ? 1 : sp_rule_points(sp_operator_rule(s->kind, s->space->numbering->order));
 }
 
-sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,
-                                 const sp_rule *rule, sp_coefficients *out) {
-  const sp_materials *materials = &problem->materials;
-  const double lambda = sp_materials_lambda(materials);
-  *out = (sp_coefficients){.scale = lambda, .largest_lambda = lambda};
-  const bool own_lambda = problem->arrays[SP_LAMBDA] || problem->arrays[SP_CAPACITY];
-  const bool with_kappa = problem->arrays[SP_KAPPA] || sp_materials_have_kappa(materials);
-  const bool with_lambda = own_lambda || sp_materials_have_lambda(materials);
-  if (!with_kappa && !with_lambda) return SP_OK;
-  out->by_element =
-      !problem->arrays[SP_KAPPA] && !own_lambda && sp_materials_are_constant(materials);
-  out->is_tensor = !problem->arrays[SP_KAPPA] && sp_materials_have_tensor(materials);
-  const size_t points = sp_rule_points(rule);
-  out->per_element = out->by_element ? 1 : points;
-  const size_t values = (size_t)mesh->hexes->count * out->per_element;
-  double *coordinates;
-  sp_status status = sp_allocate(points, 3 * sizeof *coordinates, "coordinates", &coordinates);
-  if (!status && with_kappa)
-    status = sp_allocate(out->is_tensor ? SP_TENSOR * values : values, sizeof *out->kappa, "kappa",
-                         &out->kappa);
-  if (!status && with_lambda)
-    status = sp_allocate(values, sizeof *out->lambda, "lambda", &out->lambda);
-  if (!status) status = fill_coefficients(problem, mesh, rule, coordinates, out);
-  free(coordinates);
-  SP_TRY(sp_agree(mesh->comm, status));
-  if (!with_lambda) return SP_OK;
-  out->scale = 1;
-  out->largest_lambda = 0;
-  for (size_t i = 0; i < values; i++)
-    out->largest_lambda = fmax(out->largest_lambda, out->lambda[i]);
-  MPI_Allreduce(MPI_IN_PLACE, &out->largest_lambda, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
-  return SP_OK;
-}
-
-sp_status sp_coefficients_of_capacity(const sp_problem *problem, const sp_mesh *mesh,
-                                      const sp_rule *rule, sp_coefficients *out) {
-  const size_t points = sp_rule_points(rule), elements = (size_t)mesh->hexes->count;
+/* Fill the arrays that are not NULL. With by_element `coordinates` are zeros, which does not
+ * matter. */
+static sp_status fill_coefficients(const sp_problem *problem, const sp_operator_setup *s,
+                                   double *kappa, double *lambda) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const sp_rule *rule = sp_operator_rule(s->kind, s->space->numbering->order);
+  const size_t points = values_per_element(s);
   SP_OWNED double *coordinates = NULL;
-  *out = (sp_coefficients){.scale = 1};
-  out->by_element =
-      !problem->arrays[SP_CAPACITY] && sp_materials_capacity_is_constant(&problem->materials);
-  out->per_element = out->by_element ? 1 : points;
-  const size_t values = elements * out->per_element;
-  sp_status status = SP_ALLOCATE("capacity", SP_ARRAY(coordinates, 3 * points),
-                                 SP_ARRAY(out->kappa, values), SP_ARRAY(out->lambda, values));
+  SP_TRY(sp_allocate(3 * points, sizeof *coordinates, "coordinates", &coordinates));
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
-  for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
-    if (!out->by_element) sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
-    status = sp_problem_capacity(problem, mesh->hexes, e, out->per_element, xyz,
-                                 &out->lambda[(size_t)e * out->per_element]);
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    const size_t first = (size_t)e * points;
+    const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+    if (!s->by_element) sp_hexes_coordinates(hexes, e, rule->n, rule->nodes, coordinates);
+    if (s->is_tensor)
+      SP_TRY(sp_material_tensor(material, points, xyz, &kappa[SP_TENSOR * first]));
+    else if (kappa)
+      SP_TRY(sp_problem_conduct(problem, hexes, e, points, xyz, &kappa[first], NULL));
+    if (lambda)
+      SP_TRY(sp_problem_shifted(problem, hexes, e, material->shift, points, xyz, &lambda[first]));
   }
+  return SP_OK;
+}
+
+sp_status sp_coefficients_create(const sp_problem *problem, sp_operator_setup *setup) {
+  const sp_mesh *mesh = setup->space->mesh;
+  const sp_materials *materials = &problem->materials;
+  const bool own_kappa = problem->arrays[SP_KAPPA];
+  const bool own_lambda = problem->arrays[SP_LAMBDA] || problem->arrays[SP_CAPACITY];
+  const bool with_kappa = own_kappa || materials->have_kappa;
+  const bool with_lambda = own_lambda || sp_materials_have_lambda(materials);
+  setup->lambda = with_lambda ? 1 : sp_materials_lambda(materials);
+  if (!with_kappa && !with_lambda) return SP_OK;
+  setup->by_element = !own_kappa && !own_lambda && sp_materials_are_constant(materials);
+  setup->is_tensor = !own_kappa && materials->have_tensor;
+  const size_t values = (size_t)mesh->hexes->count * values_per_element(setup);
+  double *kappa = NULL, *lambda = NULL;
+  sp_status status = SP_OK;
+  if (with_kappa)
+    status =
+        sp_allocate(setup->is_tensor ? SP_TENSOR * values : values, sizeof *kappa, "kappa", &kappa);
+  if (!status && with_lambda) status = sp_allocate(values, sizeof *lambda, "lambda", &lambda);
+  if (!status) status = fill_coefficients(problem, setup, kappa, lambda);
+  setup->kappa = kappa;
+  setup->lambda_values = lambda;
   return sp_agree(mesh->comm, status);
 }
 
-void sp_coefficients_free(sp_coefficients *coefficients) {
-  SP_FREE(coefficients->kappa, coefficients->lambda);
-  coefficients->kappa = coefficients->lambda = NULL;
+sp_status sp_coefficients_of_mass(const sp_problem *problem, bool of_capacity,
+                                  sp_operator_setup *setup) {
+  const sp_hexes *hexes = setup->space->mesh->hexes;
+  setup->lambda = 1;
+  setup->by_element =
+      !of_capacity || (!problem->arrays[SP_CAPACITY] && !problem->materials.capacity_varies);
+  const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
+  const size_t points = values_per_element(setup), values = (size_t)hexes->count * points;
+  SP_OWNED double *coordinates = NULL;
+  double *kappa = NULL, *lambda = NULL;
+  sp_status status = SP_ALLOCATE("capacity", SP_ARRAY(coordinates, 3 * points),
+                                 SP_ARRAY(kappa, values), SP_ARRAY(lambda, values));
+  const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
+  for (sp_lid e = 0; e < hexes->count && !status; e++) {
+    double *own = &lambda[(size_t)e * points];
+    if (!setup->by_element) sp_hexes_coordinates(hexes, e, rule->n, rule->nodes, coordinates);
+    if (of_capacity)
+      status = sp_problem_capacity(problem, hexes, e, points, xyz, own);
+    else
+      *own = 1;
+  }
+  setup->kappa = kappa;
+  setup->lambda_values = lambda;
+  return sp_agree(setup->space->mesh->comm, status);
 }
 
-bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid element) {
-  if (!coefficients->lambda) return coefficients->scale > 0;
-  const double *lambda = &coefficients->lambda[(size_t)element * coefficients->per_element];
-  for (size_t p = 0; p < coefficients->per_element; p++)
+bool sp_coefficients_have_lambda(const sp_operator_setup *setup, sp_lid element) {
+  if (!setup->lambda_values) return setup->lambda > 0;
+  const size_t points = values_per_element(setup);
+  const double *lambda = &setup->lambda_values[(size_t)element * points];
+  for (size_t p = 0; p < points; p++)
     if (lambda[p] > 0) return true;
   return false;
 }

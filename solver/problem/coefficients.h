@@ -2,38 +2,23 @@
 #pragma once
 
 #include "mesh/mesh.h"
-#include "mesh/reference.h"
+#include "operators/backend.h"
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* For sp_operator_setup. */
-typedef struct sp_coefficients {
-  /* [elements][points], or with `by_element` [elements]; NULL if sp_materials_have_... is false and
-   * the problem has no array. With is_tensor kappa is [elements][6][points] or [elements][6]
-   * (operators/backend.h). */
-  double *kappa, *lambda;
-  bool by_element;       /* sp_materials_are_constant, and no arrays */
-  bool is_tensor;        /* sp_materials_have_tensor, and no array of kappa */
-  size_t per_element;    /* values of lambda: 1 with by_element, else points */
-  double scale;          /* factor of the mass term: 1 if `lambda` is set, else the constant */
-  double largest_lambda; /* over all ranks */
-} sp_coefficients;
+/* Fill kappa, lambda_values, lambda, by_element and is_tensor of a setup with a space and a kind,
+ * from the formulas of each element's material or the arrays of the problem. The setup owns its
+ * arrays (sp_system_create, sp_system_free_setup), also after a failure. They are NULL if the
+ * materials have none and the problem has no array. Errors: SP_ERR_INPUT of values. Collective. */
+sp_status sp_coefficients_create(const sp_problem *problem, sp_operator_setup *setup);
 
-/* Fill *out from the formulas of each element's material, or the arrays of the problem. If the
- * values are not constant in each element, they are at the points of `rule`, the operator's.
- * sp_coefficients_free releases its arrays, also after a failure. Errors: SP_ERR_INPUT of values.
- * Collective. */
-sp_status sp_coefficients_create(const sp_problem *problem, const sp_mesh *mesh,
-                                 const sp_rule *rule, sp_coefficients *out);
-
-/* Fill *out with kappa = 0 and lambda = the capacity: the operator is then a mass matrix, weighted
- * by the capacity. Otherwise as above. */
-sp_status sp_coefficients_of_capacity(const sp_problem *problem, const sp_mesh *mesh,
-                                      const sp_rule *rule, sp_coefficients *out);
-void sp_coefficients_free(sp_coefficients *coefficients);
+/* Likewise with kappa = 0 and lambda = 1, or the capacity: a mass matrix, or one that is weighted
+ * by the capacity. Not for the mass problem. */
+sp_status sp_coefficients_of_mass(const sp_problem *problem, bool of_capacity,
+                                  sp_operator_setup *setup);
 
 /* Check if lambda > 0 at one of the element's points. Local. */
-bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid element);
+bool sp_coefficients_have_lambda(const sp_operator_setup *setup, sp_lid element);
 
 /* ---- Values in an element, at the n points of the operator's rule ---- */
 

@@ -106,12 +106,3 @@ sp_status sp_conductivity_evaluate(const sp_conductivity *conductivity, size_t n
                           divergence));
   return SP_OK;
 }
-
-const sp_expression *sp_conductivity_rough(const sp_conductivity *conductivity,
-                                           sp_regularity least) {
-  for (int m = 0; m < SP_TENSOR; m++) {
-    const sp_expression *formula = conductivity->formulas[m];
-    if (formula && formula->regularity < least) return formula;
-  }
-  return NULL;
-}

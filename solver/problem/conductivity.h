@@ -28,7 +28,3 @@ void sp_conductivity_destroy(sp_conductivity **conductivity);
 sp_status sp_conductivity_evaluate(const sp_conductivity *conductivity, size_t n,
                                    const double *const xyz[3], double *k,
                                    double *const divergence[3]);
-
-/* Return the first formula that is less regular than `least`; NULL if there is none. Local. */
-const sp_expression *sp_conductivity_rough(const sp_conductivity *conductivity,
-                                           sp_regularity least);

@@ -21,18 +21,19 @@ typedef struct jump_at {
   int parts;
 } jump_at;
 
-/* The nodes of a face, or of an element: their indices in the element, their coordinates, and the
- * data of a Dirichlet part there; for a chunk of elements their largest jump and value. Too large
- * for the stack. */
+/* The nodes of a face, or of an element, of a Dirichlet part: their DOFs, their coordinates, and
+ * the data there; for a chunk of elements their largest jump and value. Too large for the stack. */
 typedef struct face_nodes {
-  int count, indices[NODES];
+  sp_lid element;
+  int face, part, count;
+  sp_lid dofs[NODES];
   double xyz[3 * NODES], data[NODES];
   jump_at most;
   double largest;
 } face_nodes;
 
 typedef struct constraints constraints;
-typedef sp_status visit_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face);
+typedef sp_status visit_face(const constraints *c, face_nodes *face);
 
 /* Data shared by threads. Arrays over all DOFs are long: they begin as zeros, and only the nodes of
  * outer elements and of other ranks are visited. */
@@ -64,36 +65,33 @@ static double code_of(const constraints *c, int part) {
 }
 
 /* Find for each DOF the lowest index of a Dirichlet part that contains it. */
-static sp_status mark_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
-  (void)f;
+static sp_status mark_face(const constraints *c, face_nodes *face) {
   for (int n = 0; n < face->count; n++)
-    lower_shared(&c->part_code[sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]],
-                 code_of(c, part));
+    lower_shared(&c->part_code[face->dofs[n]], code_of(c, face->part));
   return SP_OK;
 }
 
-static sp_status evaluate_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
+static sp_status evaluate_face(const constraints *c, face_nodes *face) {
   const sp_hexes *hexes = c->space->mesh->hexes;
   const sp_rule *gll = &sp_reference_get(c->space->numbering->order)->gll;
-  const sp_expression *formula = c->problem->parts[part].formula;
-  const sp_material *material = sp_materials_of(&c->problem->materials, hexes, e);
+  const sp_expression *formula = c->problem->parts[face->part].formula;
+  const sp_material *material = sp_materials_of(&c->problem->materials, hexes, face->element);
   double normal[3 * FACE_NODES];
-  if (f == INSIDE)
-    sp_hexes_coordinates(hexes, e, gll->n, gll->nodes, face->xyz);
+  if (face->face == INSIDE)
+    sp_hexes_coordinates(hexes, face->element, gll->n, gll->nodes, face->xyz);
   else
-    sp_geometry_face(hexes, e, f, gll, face->xyz, normal);
+    sp_geometry_face(hexes, face->element, face->face, gll, face->xyz, normal);
   const double *xyz[3] = {face->xyz, face->xyz + face->count, face->xyz + 2 * face->count};
   return sp_problem_evaluate(formula ? formula : material->solution, (size_t)face->count, xyz, NULL,
                              face->data, NULL, NULL);
 }
 
 /* Set each DOF to the least value that faces of its part give it; of 0 and -0, to 0. */
-static sp_status set_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
-  SP_TRY(evaluate_face(c, e, f, part, face));
-  for (int n = 0; n < face->count; n++) {
-    const sp_lid dof = sp_numbering_nodes(c->space->numbering, e)[face->indices[n]];
-    if (c->part_code[dof] == code_of(c, part)) lower_shared(&c->values[dof], face->data[n] + 0.0);
-  }
+static sp_status set_face(const constraints *c, face_nodes *face) {
+  SP_TRY(evaluate_face(c, face));
+  for (int n = 0; n < face->count; n++)
+    if (c->part_code[face->dofs[n]] == code_of(c, face->part))
+      lower_shared(&c->values[face->dofs[n]], face->data[n] + 0.0);
   return SP_OK;
 }
 
@@ -104,35 +102,29 @@ static void constrain_dof(const constraints *c, sp_lid dof) {
   __atomic_store(&c->values[dof], &none, __ATOMIC_RELAXED);
 }
 
-static sp_status constrain_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
-  (void)f, (void)part;
-  for (int n = 0; n < face->count; n++)
-    constrain_dof(c, sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]);
+static sp_status constrain_face(const constraints *c, face_nodes *face) {
+  for (int n = 0; n < face->count; n++) constrain_dof(c, face->dofs[n]);
   return SP_OK;
 }
 
-/* True if another Dirichlet part gives the value of one of the nodes, which are of `part`. */
-static bool meets_another(const constraints *c, sp_lid e, const face_nodes *face, int part) {
+/* True if another Dirichlet part gives the value of one of the nodes. */
+static bool meets_another(const constraints *c, const face_nodes *face) {
   for (int n = 0; n < face->count; n++)
-    if (c->part_code[sp_numbering_nodes(c->space->numbering, e)[face->indices[n]]] !=
-        code_of(c, part))
-      return true;
+    if (c->part_code[face->dofs[n]] != code_of(c, face->part)) return true;
   return false;
 }
 
 /* Compare the data of each face with the values that other parts give to its nodes. Data that
  * follow from the solution differ by rounding only. */
-static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
+static sp_status compare_face(const constraints *c, face_nodes *face) {
   const sp_boundary_part *parts = c->problem->parts;
-  const sp_lid *dofs = sp_numbering_nodes(c->space->numbering, e);
+  const int part = face->part;
+  for (int n = 0; n < face->count; n++)
+    face->largest = fmax(face->largest, fabs(c->values[face->dofs[n]]));
+  if (!meets_another(c, face)) return SP_OK;
+  SP_TRY(evaluate_face(c, face));
   for (int n = 0; n < face->count; n++) {
-    const double size = fabs(c->values[dofs[face->indices[n]]]);
-    face->largest = size > face->largest ? size : face->largest;
-  }
-  if (!meets_another(c, e, face, part)) return SP_OK;
-  SP_TRY(evaluate_face(c, e, f, part, face));
-  for (int n = 0; n < face->count; n++) {
-    const sp_lid dof = dofs[face->indices[n]];
+    const sp_lid dof = face->dofs[n];
     const double size = fabs(face->data[n] - c->values[dof]);
     const int owner = (int)c->part_code[dof] + c->problem->part_count;
     const bool derived = !parts[owner].formula && !parts[part].formula;
@@ -147,6 +139,7 @@ static sp_status compare_face(const constraints *c, sp_lid e, int f, int part, f
 static sp_status visit_some(void *constraints_, void *workspace, size_t begin, size_t end) {
   const constraints *c = constraints_;
   const int order = c->space->numbering->order;
+  int indices[FACE_NODES];
   face_nodes *face = workspace;
   face->most = (jump_at){0, 0};
   face->largest = 0;
@@ -154,10 +147,14 @@ static sp_status visit_some(void *constraints_, void *workspace, size_t begin, s
     const sp_outer_face *outer = &c->problem->faces[k];
     const int f = outer->face;
     if (!outer->part || !outer->part->type->fixes_u) continue;
+    const sp_lid *dofs = sp_numbering_nodes(c->space->numbering, outer->element);
+    if (f != INSIDE) sp_face_nodes(order, f, indices);
+    face->element = outer->element;
+    face->face = f;
+    face->part = (int)(outer->part - c->problem->parts);
     face->count = (order + 1) * (order + 1) * (f == INSIDE ? order + 1 : 1);
-    for (int n = 0; n < face->count && f == INSIDE; n++) face->indices[n] = n;
-    if (f != INSIDE) sp_face_nodes(order, f, face->indices);
-    SP_TRY(c->visit(c, outer->element, f, (int)(outer->part - c->problem->parts), face));
+    for (int n = 0; n < face->count; n++) face->dofs[n] = dofs[f == INSIDE ? n : indices[n]];
+    SP_TRY(c->visit(c, face));
   }
   return SP_OK;
 }

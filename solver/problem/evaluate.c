@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "io/clones.h"
 
@@ -27,22 +26,15 @@ static size_t find_infinite(size_t n, const double *value, double *const gradien
   return n;
 }
 
-static sp_status check_finite(const sp_expression *formula, size_t n, const double *xyz[3],
-                              const double *value, double *const gradient[3],
-                              const double *laplacian) {
-  const size_t p = find_infinite(n, value, gradient, laplacian);
-  if (p < n)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: '%s' or a derivative of it is not finite at (%.12g, %.12g, %.12g)",
-                   formula->where, formula->text, xyz[0][p], xyz[1][p], xyz[2][p]);
-  return SP_OK;
-}
-
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
                               const double *given, double *value, double *const gradient[3],
                               double *laplacian) {
   SP_TRY(sp_expression_evaluate(formula, n, xyz, given, value, gradient, laplacian));
-  return check_finite(formula, n, xyz, value, gradient, laplacian);
+  const size_t p = find_infinite(n, value, gradient, laplacian);
+  if (p == n) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: '%s' or a derivative of it is not finite at (%.12g, %.12g, %.12g)",
+                 formula->where, formula->text, xyz[0][p], xyz[1][p], xyz[2][p]);
 }
 
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
@@ -55,11 +47,4 @@ sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zer
                      formula->where, formula->text, value[p], xyz[0][p], xyz[1][p], xyz[2][p],
                      zero_allowed ? ">=" : ">");
   return SP_OK;
-}
-
-sp_status sp_problem_density(const char *where, double total, double measure,
-                             sp_expression **density) {
-  SP_OWNED char *text = NULL;
-  SP_TRY(sp_format(&text, "%.17g", total / measure));
-  return sp_expression_parse(text, where, NULL, density);
 }

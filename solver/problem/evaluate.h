@@ -20,8 +20,3 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
                                           const double *xyz[3], const double *given, double *value,
                                           double *const gradient[3]);
-
-/* *density = total / measure, a formula, which the caller destroys. Errors: SP_ERR_SYSTEM. Local.
- */
-sp_status sp_problem_density(const char *where, double total, double measure,
-                             sp_expression **density);

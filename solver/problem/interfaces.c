@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "mesh/geometry.h"
 #include "solver/problem/evaluate.h"
@@ -70,20 +69,6 @@ static sp_status add_jump_faces(const sp_problem *problem, const sp_space *space
   return SP_OK;
 }
 
-static sp_status create_workspace(const sp_space *space, workspace **out) {
-  const size_t dofs = (size_t)space->numbering->local;
-  SP_TRY(sp_allocate(1, sizeof **out, "interfaces", out));
-  for (int v = 0; v < VECTORS; v++)
-    SP_TRY(sp_allocate(dofs, sizeof(double), "interfaces", &(*out)->vectors[v]));
-  for (size_t i = 0; i < dofs; i++) (*out)->vectors[LOW][i] = (*out)->vectors[HIGH][i] = DBL_MAX;
-  return SP_OK;
-}
-
-static void destroy_workspace(workspace *w) {
-  for (int v = 0; v < VECTORS && w; v++) free(w->vectors[v]);
-  free(w);
-}
-
 static void measure_jumps(const sp_space *space, const workspace *w, sp_interface_jumps *jumps) {
   for (int v = 0; v < VECTORS; v++)
     sp_exchange_now(space->exchange, v < FLUX ? SP_MIN : SP_SUM, w->vectors[v]);
@@ -99,18 +84,20 @@ static void measure_jumps(const sp_space *space, const workspace *w, sp_interfac
 
 sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
                            sp_interface_jumps *out) {
-  workspace *w = NULL;
+  const size_t dofs = sp_space_dofs(space);
+  SP_OWNED workspace *w = NULL;
+  SP_OWNED double *vectors = NULL;
   *out = (sp_interface_jumps){0};
   for (int p = 0; p < problem->part_count; p++)
     out->periodic = out->periodic || problem->parts[p].type->joins;
   if ((problem->materials.count == 1 && !out->periodic) ||
-      !sp_materials_have_solution(&problem->materials) ||
-      sp_materials_are_of_u(&problem->materials))
+      !sp_materials_have_solution(&problem->materials) || problem->materials.are_of_u)
     return SP_OK;
-  sp_status status = create_workspace(space, &w);
+  sp_status status = SP_ALLOCATE("interfaces", SP_ARRAY(w, 1), SP_ARRAY(vectors, VECTORS * dofs));
+  for (size_t v = 0; v < VECTORS && !status; v++) w->vectors[v] = vectors + v * dofs;
+  for (size_t i = 0; i < dofs && !status; i++) w->vectors[LOW][i] = w->vectors[HIGH][i] = DBL_MAX;
   if (!status) status = add_jump_faces(problem, space, w, out);
-  status = sp_agree(space->mesh->comm, status);
-  if (!status) measure_jumps(space, w, out);
-  destroy_workspace(w);
-  return status;
+  SP_TRY(sp_agree(space->mesh->comm, status));
+  measure_jumps(space, w, out);
+  return SP_OK;
 }

@@ -12,7 +12,6 @@ enum { POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M };
 
 typedef struct workspace {
   double xyz[3 * POINTS], nodal[POINTS], u[POINTS], derivative[3][POINTS];
-  bool is_picard;
 } workspace;
 
 /* The array of one coefficient, at the points of the operator's rule. */
@@ -21,9 +20,9 @@ typedef struct sampling {
   const sp_mesh *mesh;
   const sp_rule *rule;
   sp_coefficient which;
-  double *values; /* [elements][points] */
-  double *slope;  /* likewise, of lambda if a forcing depends on u; else NULL */
-  bool is_picard;
+  double *values;  /* [elements][points] */
+  double *slope;   /* likewise, of lambda if a forcing depends on u; else NULL */
+  bool *is_picard; /* the problem's */
 } sampling;
 
 void sp_last_interpolate(const sp_last *last, const sp_rule *rule, sp_lid e, double *work,
@@ -49,7 +48,7 @@ static sp_status find_slope(const sampling *s, size_t e, const double *xyz[3], w
     const bool is_newton = lambda[p] + m->shift * w->nodal[p] - derivative[0][p] > 0;
     slope[p] = is_newton ? -derivative[0][p] : 0;
     lambda[p] += slope[p];
-    w->is_picard = w->is_picard || (!is_newton && derivative[0][p] != 0);
+    if (!is_newton && derivative[0][p] != 0) __atomic_store_n(s->is_picard, true, __ATOMIC_RELAXED);
   }
   return SP_OK;
 }
@@ -59,7 +58,6 @@ static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin
   workspace *w = workspace_;
   const size_t points = sp_rule_points(s->rule);
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
-  w->is_picard = false;
   for (size_t e = begin; e < end; e++) {
     const sp_material *m = sp_materials_of(&s->problem->materials, s->mesh->hexes, (sp_lid)e);
     const sp_expression *formula = m->of[s->which].formula;
@@ -78,12 +76,6 @@ static sp_status sample_elements(void *sampling_, void *workspace_, size_t begin
   return SP_OK;
 }
 
-static void join_methods(void *sampling_, void *workspace_, size_t begin, size_t end) {
-  (void)begin, (void)end;
-  sampling *s = sampling_;
-  s->is_picard = s->is_picard || ((const workspace *)workspace_)->is_picard;
-}
-
 static bool depends_on_u(const sp_problem *problem, sp_coefficient which) {
   for (int i = 0; i < problem->materials.count; i++)
     if (sp_coefficient_is_of_u(&problem->materials.list[i], which)) return true;
@@ -96,8 +88,8 @@ static sp_status sample_coefficient(sp_coefficient which, sp_problem *problem, c
   double **own = &problem->arrays_of_u[which];
   const double **array = &problem->arrays[which];
   const bool is_given = *array && *array != *own, of_u = depends_on_u(problem, which);
-  const bool reacts = which == SP_LAMBDA && sp_materials_have_reaction(&problem->materials);
-  sampling s = {.problem = problem, .mesh = mesh, .which = which};
+  const bool reacts = which == SP_LAMBDA && problem->materials.have_reaction;
+  sampling s = {.problem = problem, .mesh = mesh, .which = which, .is_picard = &problem->is_picard};
   s.rule = sp_operator_rule(problem->kind, order);
   const size_t elements = (size_t)mesh->hexes->count, points = sp_rule_points(s.rule);
   problem->is_picard = problem->is_picard || of_u || (reacts && is_given);
@@ -107,10 +99,8 @@ static sp_status sample_coefficient(sp_coefficient which, sp_problem *problem, c
     SP_TRY(sp_allocate(elements * points, sizeof **own, "coefficients of u", &problem->slope_of_u));
   *array = s.values = *own;
   s.slope = reacts ? problem->slope_of_u : NULL;
-  const sp_status status = sp_loop_sum("coefficients of u", elements, points, &s, sizeof(workspace),
-                                       sample_elements, join_methods);
-  problem->is_picard = problem->is_picard || s.is_picard;
-  return status;
+  return sp_loop_sum("coefficients of u", elements, points, &s, sizeof(workspace), sample_elements,
+                     NULL);
 }
 
 sp_status sp_problem_linearize(sp_problem *problem, const sp_mesh *mesh, int order,

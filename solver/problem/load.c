@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
@@ -299,35 +298,22 @@ static sp_status load_face(const assembly *s, sp_lid e, int f, const sp_boundary
   return SP_OK;
 }
 
-static int compare_places(const void *left, const void *right) {
-  const sp_outer_face *a = left, *b = right;
-  return a->element != b->element ? (a->element > b->element) - (a->element < b->element)
-                                  : a->face - b->face;
-}
-
-/* Keep w->flux of face f of an element. */
-static void keep_flux(const assembly *s, sp_lid e, int f, const workspace *w) {
-  const sp_outer_face place = {.element = e, .face = f}, *faces = s->problem->faces;
-  if (!s->sums || !s->sums->fluxes) return;
-  const sp_outer_face *found =
-      bsearch(&place, faces, (size_t)s->problem->face_count, sizeof place, compare_places);
-  s->sums->fluxes[found - faces] = w->flux;
-}
-
 /* Add the flux through the faces of an element. */
 static sp_status load_faces(const assembly *s, sp_lid e, workspace *w, double *load,
                             double *given) {
   const bool(*left_out)[SP_FACES] = s->sums ? s->sums->left_out : NULL;
-  const sp_hexes *hexes = s->space->mesh->hexes;
-  for (int f = 0; f < SP_FACES; f++) {
-    const int part = sp_problem_face_part(s->problem, hexes, e, f);
-    const int named = sp_surface_of(hexes->surfaces[e][f]);
-    const int surface = named >= 0 ? named : s->surfaces - 1;
-    double none = 0, *sum = left_out && left_out[e][f] ? &none : &given[surface];
-    if (part < 0 || (s->skipped && s->skipped[e][f])) continue;
-    if (!s->problem->parts[part].type->terms) continue;
-    SP_TRY(load_face(s, e, f, &s->problem->parts[part], w, load, sum));
-    keep_flux(s, e, f, w);
+  const sp_problem *problem = s->problem;
+  const sp_lid *first = problem->first_face;
+  if (!first) return SP_OK;
+  for (sp_lid n = first[e]; n < first[e + 1]; n++) {
+    const sp_outer_face *face = &problem->faces[n];
+    const int f = face->face;
+    if (!sp_outer_face_type(face)->terms || (s->skipped && s->skipped[e][f])) continue;
+    const int named = sp_surface_of(s->space->mesh->hexes->surfaces[e][f]);
+    double none = 0, *sum = &given[named >= 0 ? named : s->surfaces - 1];
+    if (left_out && left_out[e][f]) sum = &none;
+    SP_TRY(load_face(s, e, f, face->part, w, load, sum));
+    if (s->sums && s->sums->fluxes) s->sums->fluxes[n] = w->flux;
   }
   return SP_OK;
 }

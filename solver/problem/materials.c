@@ -1,6 +1,6 @@
 #include "solver/problem/materials.h"
 
-#include <math.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +117,14 @@ static sp_status claim_volumes(const sp_statement *statement, int i, int m, cons
   return SP_OK;
 }
 
+/* *density = total / measure, a formula. */
+static sp_status make_density(const char *where, double total, double measure,
+                              sp_expression **density) {
+  SP_OWNED char *text = NULL;
+  SP_TRY(sp_format(&text, "%.17g", total / measure));
+  return sp_expression_parse(text, where, NULL, density);
+}
+
 /* kappa = T / R, and no sources. */
 static sp_status make_contact(const sp_boundary_entry *entry, const sp_hexes *hexes,
                               sp_material *m) {
@@ -124,7 +132,7 @@ static sp_status make_contact(const sp_boundary_entry *entry, const sp_hexes *he
   *m = (sp_material){.name = entry->group, .is_contact = true};
   take_coefficient(&entry->coefficients[0], &r);
   m->of[SP_KAPPA] = (sp_material_coefficient){r.formula, hexes->file.thickness / r.value};
-  SP_TRY(sp_problem_density(entry->formula.where, 0, 1, &m->density));
+  SP_TRY(make_density(entry->formula.where, 0, 1, &m->density));
   m->forcing = m->density;
   return SP_OK;
 }
@@ -258,9 +266,8 @@ static sp_status make_forcing(const sp_statement *statement, const double *measu
     sp_material *material = &materials->list[m];
     if (!material->source || material->elements == 0) continue;
     used = used || material->source == common;
-    SP_TRY(sp_problem_density(material->source->where, material->source->value,
-                              measures[source_of(statement, materials, material)],
-                              &material->density));
+    SP_TRY(make_density(material->source->where, material->source->value,
+                        measures[source_of(statement, materials, material)], &material->density));
     material->forcing = material->density;
   }
   if (used) return SP_OK;
@@ -281,6 +288,28 @@ static sp_status apply_sources(const sp_statement *statement, const sp_mesh *mes
   return sp_agree(mesh->comm, make_forcing(statement, measures, materials));
 }
 
+bool sp_material_is_of_u(const sp_material *m) {
+  bool some = false;
+  for (sp_coefficient c = 0; c < SP_COEFFICIENTS; c++) some = some || sp_coefficient_is_of_u(m, c);
+  return some;
+}
+
+static bool is_in_mesh(const sp_material *m) {
+  return m->elements > 0 || m->is_contact;
+}
+
+static void find_properties(sp_materials *all) {
+  for (const sp_material *m = all->list; m < all->list + all->count; m++) {
+    if (!is_in_mesh(m)) continue;
+    all->have_kappa = all->have_kappa || m->is_contact || m->tensor || m->of[SP_KAPPA].formula ||
+                      m->of[SP_KAPPA].value != 1;
+    all->have_tensor = all->have_tensor || m->tensor;
+    all->have_reaction = all->have_reaction || m->reaction;
+    all->are_of_u = all->are_of_u || sp_material_is_of_u(m);
+    all->capacity_varies = all->capacity_varies || m->of[SP_CAPACITY].formula;
+  }
+}
+
 sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
                              sp_materials *materials) {
   sp_gid *elements;
@@ -296,64 +325,9 @@ sp_status sp_materials_count(const sp_statement *statement, const sp_mesh *mesh,
     has_source = has_source || materials->list[m].source;
   }
   free(elements);
+  find_properties(materials);
   if (has_source) SP_TRY(apply_sources(statement, mesh, materials));
   return check_elements(statement, materials);
-}
-
-/* True if a material that has elements, or a contact, fulfills a condition. */
-static bool any_material(const sp_materials *materials, bool (*fulfills)(const sp_material *)) {
-  for (const sp_material *m = materials->list; m < materials->list + materials->count; m++)
-    if ((m->elements > 0 || m->is_contact) && fulfills(m)) return true;
-  return false;
-}
-
-static bool has_kappa(const sp_material *m) {
-  return m->is_contact || m->tensor || m->of[SP_KAPPA].formula || m->of[SP_KAPPA].value != 1;
-}
-
-bool sp_materials_have_kappa(const sp_materials *materials) {
-  return any_material(materials, has_kappa);
-}
-
-bool sp_materials_have_tensor(const sp_materials *materials) {
-  for (int m = 0; m < materials->count; m++)
-    if (materials->list[m].elements > 0 && materials->list[m].tensor) return true;
-  return false;
-}
-
-static bool coefficient_varies(const sp_material *m) {
-  return m->is_contact || m->of[SP_KAPPA].formula || m->of[SP_LAMBDA].formula ||
-         (m->shift > 0 && m->of[SP_CAPACITY].formula) || (m->tensor && !m->tensor->is_constant);
-}
-
-bool sp_materials_are_constant(const sp_materials *materials) {
-  return !any_material(materials, coefficient_varies);
-}
-
-bool sp_material_is_of_u(const sp_material *m) {
-  bool some = false;
-  for (sp_coefficient c = 0; c < SP_COEFFICIENTS; c++) some = some || sp_coefficient_is_of_u(m, c);
-  return some;
-}
-
-static bool has_reaction(const sp_material *m) {
-  return m->reaction;
-}
-
-bool sp_materials_have_reaction(const sp_materials *materials) {
-  return any_material(materials, has_reaction);
-}
-
-bool sp_materials_are_of_u(const sp_materials *materials) {
-  return any_material(materials, sp_material_is_of_u);
-}
-
-static bool has_capacity_formula(const sp_material *m) {
-  return m->of[SP_CAPACITY].formula;
-}
-
-bool sp_materials_capacity_is_constant(const sp_materials *materials) {
-  return !any_material(materials, has_capacity_formula);
 }
 
 static double constant_lambda(const sp_material *m) {
@@ -364,6 +338,15 @@ double sp_materials_lambda(const sp_materials *materials) {
   for (int m = 0; m < materials->count; m++)
     if (materials->list[m].elements > 0) return constant_lambda(&materials->list[m]);
   return 0;
+}
+
+bool sp_materials_are_constant(const sp_materials *materials) {
+  for (const sp_material *m = materials->list; m < materials->list + materials->count; m++)
+    if (is_in_mesh(m) &&
+        (m->is_contact || m->of[SP_KAPPA].formula || m->of[SP_LAMBDA].formula ||
+         (m->shift > 0 && m->of[SP_CAPACITY].formula) || (m->tensor && !m->tensor->is_constant)))
+      return false;
+  return true;
 }
 
 bool sp_materials_have_lambda(const sp_materials *materials) {
@@ -387,4 +370,93 @@ bool sp_materials_have_solution(const sp_materials *materials) {
 void sp_materials_shift(sp_materials *materials, double shift) {
   for (int m = 0; m < materials->count; m++)
     if (!materials->list[m].is_contact) materials->list[m].shift = shift;
+}
+
+/* ---- Values at points ---- */
+
+const sp_expression *sp_material_rough_kappa(const sp_material *material, sp_regularity least) {
+  const sp_expression *formula = material->of[SP_KAPPA].formula;
+  for (int m = 0; m < SP_TENSOR && material->tensor; m++) {
+    formula = material->tensor->formulas[m];
+    if (formula && formula->regularity < least) break;
+  }
+  return formula && formula->regularity < least ? formula : NULL;
+}
+
+sp_status sp_material_conduct(const sp_material *material, size_t n, const double *xyz[3],
+                              double *factor, int count, double *const vectors[]) {
+  enum { BATCH = 256 };
+  double k[SP_TENSOR * BATCH];
+  if (!material->tensor) return sp_material_kappa(material, n, xyz, factor, NULL);
+  for (size_t first = 0, size; first < n; first += size) {
+    size = n - first < BATCH ? n - first : BATCH;
+    const double *at[3] = {xyz[0] + first, xyz[1] + first, xyz[2] + first};
+    SP_TRY(sp_conductivity_evaluate(material->tensor, size, at, k, NULL));
+    for (size_t p = 0; p < size; p++) {
+      factor[first + p] = 1;
+      for (double *const *v = vectors; v < vectors + 3 * count; v += 3) {
+        const double x = v[0][first + p], y = v[1][first + p], z = v[2][first + p];
+        v[0][first + p] = k[p] * x + k[3 * size + p] * y + k[4 * size + p] * z;
+        v[1][first + p] = k[3 * size + p] * x + k[size + p] * y + k[5 * size + p] * z;
+        v[2][first + p] = k[4 * size + p] * x + k[5 * size + p] * y + k[2 * size + p] * z;
+      }
+    }
+  }
+  return SP_OK;
+}
+
+sp_status sp_material_tensor(const sp_material *material, size_t n, const double *xyz[3],
+                             double *k) {
+  if (material->tensor) return sp_conductivity_evaluate(material->tensor, n, xyz, k, NULL);
+  SP_TRY(sp_material_kappa(material, n, xyz, k, NULL));
+  for (size_t p = 0; p < n; p++) {
+    k[n + p] = k[2 * n + p] = k[p];
+    k[3 * n + p] = k[4 * n + p] = k[5 * n + p] = 0;
+  }
+  return SP_OK;
+}
+
+sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
+                            double *value, double *const gradient[3]) {
+  assert(!material->tensor);
+  const sp_material_coefficient *kappa = &material->of[SP_KAPPA];
+  if (kappa->formula)
+    SP_TRY(sp_problem_evaluate_coefficient(kappa->formula, false, n, xyz, NULL, value, gradient));
+  for (size_t p = 0; p < n && kappa->formula && material->is_contact; p++) {
+    const double r = value[p];
+    value[p] = kappa->value / r;
+    for (int d = 0; d < 3 && gradient; d++) gradient[d][p] *= -value[p] / r;
+  }
+  if (kappa->formula) return SP_OK;
+  for (size_t p = 0; p < n; p++) {
+    value[p] = kappa->value;
+    for (int d = 0; d < 3 && gradient; d++) gradient[d][p] = 0;
+  }
+  return SP_OK;
+}
+
+static sp_status evaluate_or_fill(const sp_material_coefficient *c, bool zero_allowed, size_t n,
+                                  const double *xyz[3], double *value) {
+  if (c->formula)
+    return sp_problem_evaluate_coefficient(c->formula, zero_allowed, n, xyz, NULL, value, NULL);
+  for (size_t p = 0; p < n; p++) value[p] = c->value;
+  return SP_OK;
+}
+
+sp_status sp_material_shifted(const sp_material *material, double shift, bool with_lambda, size_t n,
+                              const double *xyz[3], double *value) {
+  enum { BATCH = 256 };
+  const sp_material *m = material;
+  double capacity[BATCH];
+  if (with_lambda)
+    SP_TRY(evaluate_or_fill(&m->of[SP_LAMBDA], true, n, xyz, value));
+  else
+    for (size_t p = 0; p < n; p++) value[p] = 0;
+  for (size_t first = 0, size; first < n && shift > 0 && !m->is_contact; first += size) {
+    size = n - first < BATCH ? n - first : BATCH;
+    const double *at[3] = {xyz[0] + first, xyz[1] + first, xyz[2] + first};
+    SP_TRY(evaluate_or_fill(&m->of[SP_CAPACITY], false, size, at, capacity));
+    for (size_t p = 0; p < size; p++) value[first + p] += shift * capacity[p];
+  }
+  return SP_OK;
 }

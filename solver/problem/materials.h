@@ -38,6 +38,12 @@ typedef struct sp_materials {
   sp_material *list; /* [count]; the last one, [material default] or [problem], has the elements of
                         all volumes that no section names */
   int *of_volume;    /* [volume.count], index into list */
+  /* Properties of contacts and of materials with elements, by sp_materials_count. */
+  bool have_kappa;      /* kappa is not 1 everywhere: the operator needs an array of it */
+  bool have_tensor;     /* kappa is a tensor somewhere */
+  bool have_reaction;   /* a forcing depends on u */
+  bool are_of_u;        /* a coefficient depends on u */
+  bool capacity_varies; /* it is not constant in each material */
 } sp_materials;
 
 /* Give each volume of `hexes` its material. `statement` must outlive *out, which sp_materials_free
@@ -62,29 +68,18 @@ void sp_materials_shift(sp_materials *materials, double shift);
 const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes *hexes,
                                    sp_lid element);
 
-/* True if the operator needs an array of kappa (kappa is not 1 everywhere), or of lambda (lambda is
- * not one constant). Local. */
-bool sp_materials_have_kappa(const sp_materials *materials);
-bool sp_materials_have_tensor(const sp_materials *materials); /* kappa is a tensor somewhere */
+/* True if the operator needs an array of lambda: it is not one constant. Local. */
 bool sp_materials_have_lambda(const sp_materials *materials);
 
 /* True if kappa and lambda are constant in each material, and so in each element, and no element is
  * a contact. Local. */
 bool sp_materials_are_constant(const sp_materials *materials);
 
-/* True if a coefficient depends on u: one, or any of a material, or in elements of the mesh. Local.
- */
+/* True if a coefficient of a material depends on u: one, or any. Local. */
 static inline bool sp_coefficient_is_of_u(const sp_material *material, sp_coefficient which) {
   return material->of[which].formula && material->of[which].formula->is_of_u;
 }
 bool sp_material_is_of_u(const sp_material *material);
-bool sp_materials_are_of_u(const sp_materials *materials);
-
-/* True if a forcing depends on u. Local. */
-bool sp_materials_have_reaction(const sp_materials *materials);
-
-/* True if the capacity is constant in each material. Local. */
-bool sp_materials_capacity_is_constant(const sp_materials *materials);
 
 /* Return the constant lambda of all elements if sp_materials_have_lambda is false. Local. */
 double sp_materials_lambda(const sp_materials *materials);

@@ -9,6 +9,7 @@
 #include "io/hash.h"
 #include "mesh/components.h"
 #include "mesh/reference.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/groups.h"
 #include "solver/problem/load.h"
 
@@ -79,13 +80,6 @@ static sp_status apply_to_host(sp_operator *op, sp_vector *x, sp_vector *y, doub
   return sp_agree(op->comm, sp_vector_read(y, host));
 }
 
-/* Sum `width` values per component over ranks. If one rank has failed, all fail. */
-sp_status sp_null_space_sum(const sp_null_space *null_space, const sp_space *space, int width,
-                            double *sums, sp_status status) {
-  SP_TRY(sp_agree(space->mesh->comm, status));
-  return sp_reduction_sum(space->platform->reduction, width * null_space->components, sums, SP_OK);
-}
-
 /* Sum per component the entries of A 1, and the squares of A v for random signs v. */
 static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, sp_vector *x,
                              sp_vector *y, double *host, double (*sums)[2]) {
@@ -96,7 +90,8 @@ static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, s
       if (null_space->of_dof[i] >= 0)
         sums[null_space->of_dof[i]][signs] += signs ? host[i] * host[i] : host[i];
   }
-  SP_TRY(sp_null_space_sum(null_space, op->space, 2, sums[0], SP_OK));
+  SP_TRY(
+      sp_reduction_sum(op->space->platform->reduction, 2 * null_space->components, sums[0], SP_OK));
   memset(host, 0, (size_t)op->dofs * sizeof *host);
   return sp_agree(op->comm, sp_vector_write(host, x));
 }
@@ -125,15 +120,20 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vec
   return SP_OK;
 }
 
+static sp_status allocate_sums(const sp_null_space *null_space, const sp_space *space, size_t size,
+                               void *sums) {
+  return sp_agree(space->mesh->comm,
+                  sp_allocate((size_t)null_space->components, size, "component sums", sums));
+}
+
 sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x) {
   const sp_numbering *numbering = space->numbering;
   SP_OWNED double *sums = NULL;
-  sp_status status =
-      sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
-  for (sp_lid i = 0; i < numbering->owned && !status; i++)
+  SP_TRY(allocate_sums(null_space, space, sizeof *sums, &sums));
+  for (sp_lid i = 0; i < numbering->owned; i++)
     if (null_space->of_dof[i] >= 0) sums[null_space->of_dof[i]] += r[i];
-  SP_TRY(sp_null_space_sum(null_space, space, 1, sums, status));
+  SP_TRY(sp_reduction_sum(space->platform->reduction, null_space->components, sums, SP_OK));
   for (sp_lid i = 0; i < numbering->local; i++)
     if (null_space->of_dof[i] >= 0)
       x[i] += sums[null_space->of_dof[i]] / null_space->weight[null_space->of_dof[i]];
@@ -144,30 +144,22 @@ sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_
 enum { BY_DIRICHLET, BY_COEFFICIENTS, WAYS };
 
 /* determined[component][way], over all ranks; has_alpha, [local DOFs], may be NULL. Collective. */
-static void find_determined(const sp_space *space, const sp_components *components,
-                            const bool *constrained, const bool *has_alpha,
-                            const sp_coefficients *coefficients, bool (*determined)[WAYS]) {
+static void find_determined(const sp_operator_setup *setup, const sp_components *components,
+                            const bool *has_alpha, bool (*determined)[WAYS]) {
+  const sp_space *space = setup->space;
   const size_t nodes = sp_element_nodes(space->numbering->order);
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
     const sp_lid *dofs = sp_numbering_nodes(space->numbering, e);
     bool *here = determined[components->of_element[e]];
     for (size_t n = 0; n < nodes && !here[BY_DIRICHLET]; n++)
-      here[BY_DIRICHLET] = constrained[dofs[n]];
+      here[BY_DIRICHLET] = setup->constrained[dofs[n]];
     if (here[BY_DIRICHLET]) continue; /* then coefficients do not matter */
-    if (!here[BY_COEFFICIENTS])
-      here[BY_COEFFICIENTS] = sp_coefficients_have_lambda(coefficients, e);
+    if (!here[BY_COEFFICIENTS]) here[BY_COEFFICIENTS] = sp_coefficients_have_lambda(setup, e);
     for (size_t n = 0; n < nodes && has_alpha && !here[BY_COEFFICIENTS]; n++)
       here[BY_COEFFICIENTS] = has_alpha[dofs[n]];
   }
   MPI_Allreduce(MPI_IN_PLACE, determined, WAYS * components->count, MPI_C_BOOL, MPI_LOR,
                 space->mesh->comm);
-}
-
-static sp_status create_null_space(const sp_space *space, sp_null_space **out) {
-  const size_t elements = (size_t)space->mesh->hexes->count;
-  SP_TRY(sp_allocate(1, sizeof **out, "null space", out));
-  return SP_ALLOCATE("components", SP_ARRAY((*out)->of_element, elements),
-                     SP_ARRAY((*out)->of_dof, sp_space_dofs(space)));
 }
 
 /* Give each DOF the component of any of its elements; they agree. */
@@ -203,7 +195,9 @@ static sp_status choose_components(const sp_space *space, const sp_components *c
                     ? chosen++
                     : -1;
   if (chosen == 0) return SP_OK;
-  SP_TRY(create_null_space(space, out));
+  SP_TRY(sp_allocate(1, sizeof **out, "null space", out));
+  SP_TRY(SP_ALLOCATE("components", SP_ARRAY((*out)->of_element, space->mesh->hexes->count),
+                     SP_ARRAY((*out)->of_dof, sp_space_dofs(space))));
   (*out)->components = chosen;
   (*out)->of_parts = count > 1;
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
@@ -212,17 +206,16 @@ static sp_status choose_components(const sp_space *space, const sp_components *c
   return SP_OK;
 }
 
-static sp_status mark_alpha(const sp_space *space, const sp_robin *robin, bool **out) {
-  if (robin->count == 0) return SP_OK;
-  SP_TRY(sp_allocate(sp_space_dofs(space), sizeof **out, "Robin faces", out));
-  for (sp_lid i = 0; i < robin->count; i++) (*out)[robin->dofs[i]] = true;
+static sp_status mark_alpha(const sp_operator_setup *setup, bool **out) {
+  if (setup->diagonal_count == 0) return SP_OK;
+  SP_TRY(sp_allocate(sp_space_dofs(setup->space), sizeof **out, "Robin faces", out));
+  for (sp_lid i = 0; i < setup->diagonal_count; i++) (*out)[setup->diagonal_dofs[i]] = true;
   return SP_OK;
 }
 
-sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
-                               const sp_coefficients *coefficients, const sp_robin *robin,
-                               sp_null_space **exact, sp_null_space **weak,
-                               sp_constants *constants) {
+sp_status sp_null_space_create(const sp_operator_setup *setup, sp_null_space **exact,
+                               sp_null_space **weak, sp_constants *constants) {
+  const sp_space *space = setup->space;
   const sp_mesh *mesh = space->mesh;
   SP_AUTO(sp_components) components = NULL;
   SP_OWNED bool(*determined)[WAYS] = NULL, *has_alpha = NULL;
@@ -231,11 +224,11 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
   SP_TRY(sp_components_create(mesh->comm, mesh->topology, SP_BY_VERTICES, &components));
   sp_status status =
       sp_allocate((size_t)components->count, sizeof *determined, "components", &determined);
-  if (!status) status = mark_alpha(space, robin, &has_alpha);
+  if (!status) status = mark_alpha(setup, &has_alpha);
   if (!status) status = keep_parts(space, components, constants);
   status = sp_agree(mesh->comm, status);
   if (!status) {
-    find_determined(space, components, constrained, has_alpha, coefficients, determined);
+    find_determined(setup, components, has_alpha, determined);
     status = choose_components(space, components, determined, false, exact);
     if (!status) status = choose_components(space, components, determined, true, weak);
     status = sp_agree(mesh->comm, status);
@@ -327,20 +320,15 @@ sp_status sp_null_space_check_ties(const sp_problem *problem, const sp_space *sp
   return SP_OK;
 }
 
-sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *space,
-                             sp_null_space **out) {
-  *out = NULL;
+sp_status sp_null_space_constants(const sp_null_space *null_space, const sp_space *space,
+                                  sp_constants *out) {
+  int *of_dof;
   if (!null_space) return SP_OK;
-  const sp_status status = sp_agree(space->mesh->comm, create_null_space(space, out));
-  if (status) {
-    sp_null_space_destroy(out);
-    return status;
-  }
-  (*out)->components = null_space->components;
-  (*out)->of_parts = null_space->of_parts;
-  memcpy((*out)->of_element, null_space->of_element,
-         (size_t)space->mesh->hexes->count * sizeof *null_space->of_element);
-  fill_dofs(space, (*out)->of_element, (*out)->of_dof);
+  const sp_status status = sp_allocate(sp_space_dofs(space), sizeof *of_dof, "components", &of_dof);
+  out->of_dof = of_dof;
+  SP_TRY(sp_agree(space->mesh->comm, status));
+  out->components = null_space->components;
+  fill_dofs(space, null_space->of_element, of_dof);
   return SP_OK;
 }
 
@@ -374,15 +362,17 @@ static void find_given(const sp_null_space *null_space, const sp_problem *proble
   }
 }
 
-static void sum_vector(const sp_null_space *null_space, sp_lid owned, const double *b,
-                       double (*sums)[3]) {
-  for (sp_lid i = 0; i < owned; i++) {
+/* Sum b, |b| and 1 per component. */
+static sp_status sum_vector(const sp_null_space *null_space, const sp_space *space, const double *b,
+                            double (*sums)[3]) {
+  for (sp_lid i = 0; i < space->numbering->owned; i++) {
     if (null_space->of_dof[i] < 0) continue;
     double *sum = sums[null_space->of_dof[i]];
     sum[0] += b[i];
     sum[1] += fabs(b[i]);
     sum[2] += 1;
   }
+  return sp_reduction_sum(space->platform->reduction, 3 * null_space->components, sums[0], SP_OK);
 }
 
 static void subtract_means(const sp_null_space *null_space, sp_lid local, double (*sums)[3],
@@ -396,11 +386,8 @@ static void subtract_means(const sp_null_space *null_space, sp_lid local, double
 
 sp_status sp_null_space_remove(const sp_null_space *null_space, const sp_space *space, double *b) {
   SP_OWNED double(*sums)[3] = NULL;
-  const sp_status status =
-      sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
-  if (!status) sum_vector(null_space, space->numbering->owned, b, sums);
-  SP_TRY(sp_agree(space->mesh->comm, status));
-  SP_TRY(sp_null_space_sum(null_space, space, 3, sums[0], SP_OK));
+  SP_TRY(allocate_sums(null_space, space, sizeof *sums, &sums));
+  SP_TRY(sum_vector(null_space, space, b, sums));
   subtract_means(null_space, space->numbering->local, sums, b);
   return SP_OK;
 }
@@ -417,7 +404,7 @@ static sp_status sum_finer(const sp_null_space *null_space, const sp_problem *pr
     if (null_space->of_element[e] >= 0) finer[null_space->of_element[e]] += integrals[e];
   for (sp_lid i = 0; i < space->numbering->owned && problem->extra; i++)
     if (null_space->of_dof[i] >= 0) finer[null_space->of_dof[i]] += problem->extra[i];
-  return sp_null_space_sum(null_space, space, 1, finer, SP_OK);
+  return sp_reduction_sum(space->platform->reduction, null_space->components, finer, SP_OK);
 }
 
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
@@ -433,8 +420,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_proble
   find_given(null_space, problem, space->mesh->hexes, given);
   for (size_t c = 0; c < components && problem->extra; c++) given[c] = true;
   MPI_Allreduce(MPI_IN_PLACE, given, null_space->components, MPI_C_BOOL, MPI_LOR, comm);
-  sum_vector(null_space, numbering->owned, b, sums);
-  SP_TRY(sp_null_space_sum(null_space, space, 3, sums[0], SP_OK));
+  SP_TRY(sum_vector(null_space, space, b, sums));
   for (size_t c = 0; c < components; c++) {
     const double ratio = sums[c][1] > 0 ? fabs(sums[c][0]) / sums[c][1] : 0;
     defect->largest = fmax(defect->largest, ratio);

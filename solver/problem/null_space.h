@@ -4,9 +4,7 @@
 #pragma once
 
 #include "operators/system.h"
-#include "solver/problem/coefficients.h"
 #include "solver/problem/problem.h"
-#include "solver/problem/robin.h"
 
 typedef struct sp_null_space {
   int components;  /* over all ranks, at least one */
@@ -21,15 +19,12 @@ typedef struct sp_null_space {
 
 /* Find the mesh's connected components (mesh/components.h) that have no Dirichlet DOF. Components
  * in *exact have no lambda > 0 in any element and no alpha > 0 on any face: A 1_c = 0. The others
- * are in *weak. `constrained`, [local DOFs], marks the Dirichlet DOFs, the same on all ranks that
- * hold a DOF; coefficients and robin are the operator's. A set without components is NULL; the
- * caller destroys both. *constants = the parts of the mesh, with an array (part_of_dof) that the
- * caller frees. The mass problem has no null space: do not call it there. Errors: SP_ERR_SYSTEM.
- * Collective. */
-sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
-                               const sp_coefficients *coefficients, const sp_robin *robin,
-                               sp_null_space **exact, sp_null_space **weak,
-                               sp_constants *constants);
+ * are in *weak. `setup` defines the operator; its `constrained` is the same on all ranks that hold
+ * a DOF. A set without components is NULL; the caller destroys both. *constants = the parts of the
+ * mesh, with an array (part_of_dof) that the caller frees. The mass problem has no null space: do
+ * not call it there. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_null_space_create(const sp_operator_setup *setup, sp_null_space **exact,
+                               sp_null_space **weak, sp_constants *constants);
 
 /* For a mesh with more bodies (mesh/touching.h) than connected parts. Refuse a body without
  * Dirichlet or Robin face, fixed volume or lambda if the load b, an L-vector on the host, does not
@@ -39,17 +34,13 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
 sp_status sp_null_space_check_ties(const sp_problem *problem, const sp_space *space,
                                    const bool *constrained, const double *b, sp_gid *tied);
 
-/* Copy the components, without weights, to another space of the same mesh. *out is NULL if
- * null_space is. The caller destroys it. Errors: SP_ERR_SYSTEM. Collective. */
-sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *space,
-                             sp_null_space **out);
+/* Fill components and of_dof of *out, for a space of the same mesh; the caller frees of_dof, also
+ * after an error. Nothing if null_space is NULL. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_null_space_constants(const sp_null_space *null_space, const sp_space *space,
+                                  sp_constants *out);
 
 /* NULL-safe; sets *null_space to NULL. Local. */
 void sp_null_space_destroy(sp_null_space **null_space);
-
-/* Sum sums[components][width] over all ranks, unless one of them passes a failure. Collective. */
-sp_status sp_null_space_sum(const sp_null_space *null_space, const sp_space *space, int width,
-                            double *sums, sp_status status);
 
 /* Fill weight and magnification, and refuse a lambda or alpha that is lost in the rounding of the
  * stiffness. A weight must be ten times its rounding error eps |A|_F; the Frobenius norm |A|_F is

@@ -123,16 +123,17 @@ static void search_some(void *search_, size_t begin, size_t end) {
 
 static sp_status find_outer(const sp_hexes *hexes, sp_problem *problem) {
   const size_t elements = (size_t)hexes->count;
-  SP_OWNED sp_lid *count = NULL;
-  SP_TRY(sp_allocate(elements, sizeof *count, "boundary", &count));
-  outer_search s = {problem, hexes, count};
+  SP_TRY(sp_allocate(elements + 1, sizeof(sp_lid), "boundary", &problem->first_face));
+  sp_lid *first = problem->first_face;
+  outer_search s = {problem, hexes, first + 1};
   SP_TRY(sp_loop_over("boundary", elements, SP_FACES, &s, search_some));
-  for (size_t e = 0; e < elements; e++) problem->face_count += count[e];
+  for (size_t e = 0; e < elements; e++) first[e + 1] += first[e];
+  problem->face_count = first[elements];
   SP_TRY(sp_allocate((size_t)problem->face_count, sizeof *problem->faces, "boundary",
                      &problem->faces));
   sp_outer_face *next = problem->faces;
   for (sp_lid e = 0; e < hexes->count; e++)
-    for (int f = 0; f <= SP_FACES && count[e] > 0; f++) {
+    for (int f = 0; f <= SP_FACES && first[e] < first[e + 1]; f++) {
       const int fixed = sp_problem_volume_part(problem, hexes, e);
       const int part = f < SP_FACES ? sp_problem_face_part(problem, hexes, e, f) : fixed;
       if (part < 0 && fixed < 0) continue;
@@ -255,8 +256,7 @@ sp_status sp_problem_create(const sp_statement *statement, const sp_mesh *mesh, 
   if (!status && has_boundary) status = claim_surfaces(statement, mesh, problem);
   SP_TRY(sp_agree(mesh->comm, status));
   status = sp_materials_count(statement, mesh, &problem->materials);
-  problem->of_u =
-      sp_materials_are_of_u(&problem->materials) || sp_materials_have_reaction(&problem->materials);
+  problem->of_u = problem->materials.are_of_u || problem->materials.have_reaction;
   if (!status && has_boundary) status = check_faces(statement, mesh, problem);
   if (!status) status = find_areas(mesh, statement->order, problem);
   SP_TRY(sp_agree(mesh->comm, status));
@@ -270,7 +270,8 @@ void sp_problem_destroy(sp_problem **problem) {
   sp_materials_free(&(*problem)->materials);
   for (sp_coefficient c = 0; c < SP_COEFFICIENTS; c++) free((*problem)->arrays_of_u[c]);
   SP_FREE((*problem)->slope_of_u, (*problem)->parts, (*problem)->part_of_surface,
-          (*problem)->part_of_volume, (*problem)->groups_by_default, (*problem)->faces, *problem);
+          (*problem)->part_of_volume, (*problem)->groups_by_default, (*problem)->faces,
+          (*problem)->first_face, *problem);
   *problem = NULL;
 }
 

@@ -70,6 +70,7 @@ typedef struct sp_problem {
   const double *arrays[SP_COEFFICIENTS];
   sp_lid face_count;
   sp_outer_face *faces; /* [face_count], of this rank: element by element, face by face */
+  sp_lid *first_face;   /* [elements + 1], the first of each element; NULL for the mass problem */
 } sp_problem;
 
 /* Give every element a material and every exterior face a condition. `statement` must outlive *out,

@@ -1,7 +1,5 @@
 #include "solver/problem/robin.h"
 
-#include <stdlib.h>
-
 #include "mesh/geometry.h"
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
@@ -55,36 +53,28 @@ static sp_status add_robin_faces(const sp_problem *problem, const sp_space *spac
 }
 
 /* Keep the entries that are not zero. */
-static sp_status compress_diagonal(sp_lid n, const double *diagonal, sp_robin *robin) {
-  for (sp_lid i = 0; i < n; i++) robin->count += diagonal[i] > 0;
-  SP_TRY(SP_ALLOCATE("Robin faces", SP_ARRAY(robin->dofs, robin->count),
-                     SP_ARRAY(robin->values, robin->count)));
-  sp_lid next = 0;
-  for (sp_lid i = 0; i < n; i++)
+static sp_status compress_diagonal(sp_lid n, const double *diagonal, sp_operator_setup *setup) {
+  sp_lid *dofs = NULL, count = 0;
+  double *values = NULL;
+  for (sp_lid i = 0; i < n; i++) count += diagonal[i] > 0;
+  const sp_status status =
+      SP_ALLOCATE("Robin faces", SP_ARRAY(dofs, count), SP_ARRAY(values, count));
+  setup->diagonal_dofs = dofs;
+  setup->diagonal_values = values;
+  for (sp_lid i = 0; i < n && !status; i++)
     if (diagonal[i] > 0) {
-      robin->dofs[next] = i;
-      robin->values[next++] = diagonal[i];
+      dofs[setup->diagonal_count] = i;
+      values[setup->diagonal_count++] = diagonal[i];
     }
-  return SP_OK;
+  return status;
 }
 
-sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int finest,
-                           sp_robin *robin) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  *robin = (sp_robin){0};
-  bool robin_parts = false;
-  for (int p = 0; p < problem->part_count; p++)
-    robin_parts = robin_parts || problem->parts[p].type->has_alpha;
-  if (!robin_parts) return SP_OK;
+sp_status sp_problem_robin(const sp_problem *problem, int finest, sp_operator_setup *setup) {
+  const sp_space *space = setup->space;
+  if (!problem->has_robin) return SP_OK;
   SP_OWNED double *diagonal = NULL;
-  sp_status status = sp_allocate((size_t)numbering->local, sizeof *diagonal, "Robin", &diagonal);
+  sp_status status = sp_allocate(sp_space_dofs(space), sizeof *diagonal, "Robin", &diagonal);
   if (!status) status = add_robin_faces(problem, space, finest, diagonal);
-  if (!status) status = compress_diagonal(numbering->local, diagonal, robin);
-  return sp_agree(mesh->comm, status);
-}
-
-void sp_robin_free(sp_robin *robin) {
-  SP_FREE(robin->dofs, robin->values);
-  *robin = (sp_robin){0};
+  if (!status) status = compress_diagonal(space->numbering->local, diagonal, setup);
+  return sp_agree(space->mesh->comm, status);
 }

@@ -6,23 +6,16 @@
  * consistent at each node. */
 #pragma once
 
+#include "operators/backend.h"
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* Nonzero entries of this rank's faces, not summed over ranks; for sp_operator_setup. */
-typedef struct sp_robin {
-  sp_lid count;
-  sp_lid *dofs;   /* [count], ascending */
-  double *values; /* [count], > 0 */
-} sp_robin;
-
-/* Fill *robin. For a level below an operator of the order `finest`, sp_average_matrix divides the
- * entries there among the nodes of the level. Their sum stays. sp_robin_free releases its memory,
- * also after a failure. Errors: SP_ERR_INPUT with a point at which alpha is negative or not finite.
- * Collective. */
-sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int finest,
-                           sp_robin *robin);
-void sp_robin_free(sp_robin *robin);
+/* Fill diagonal_count, diagonal_dofs, ascending, and diagonal_values, > 0, of a setup with a space
+ * and a kind; it owns them, also after a failure (sp_system_free_setup). For a level below an
+ * operator of the order `finest`, sp_average_matrix divides the entries there among the nodes of
+ * the level. Their sum stays. Errors: SP_ERR_INPUT with a point at which alpha is negative or not
+ * finite. Collective. */
+sp_status sp_problem_robin(const sp_problem *problem, int finest, sp_operator_setup *setup);
 
 /* Compute the indices in the element of the nodes of face f at an order, and alpha w |dx/dr x
  * dx/ds| at each, with the condition `part`; both are [Nq][Nq]. Errors: as above. Local. */

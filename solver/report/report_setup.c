@@ -89,7 +89,7 @@ static void print_coefficients(sp_terminal *t, const sp_materials *all, const sp
   if (m->tensor) {
     sp_terminal_print(t, ", kappa = (%s)", m->tensor->text->text);
     if (m->tensor->axes_text) sp_terminal_print(t, " along (%s)", m->tensor->axes_text->text);
-  } else if (sp_materials_have_kappa(all))
+  } else if (all->have_kappa)
     print_coefficient(t, "kappa", &m->of[SP_KAPPA]);
 }
 

@@ -252,7 +252,7 @@ sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_pr
     const int component = null_space->of_dof[numbering->nodes[e * nodes]];
     for (int i = 0; i < 2 && component >= 0; i++) sums[component][i] += integrals[e][i];
   }
-  SP_TRY(sp_null_space_sum(null_space, space, 2, sums[0], SP_OK));
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 2 * null_space->components, sums[0], SP_OK));
   for (sp_lid i = 0; i < numbering->local; i++) {
     if (null_space->of_dof[i] < 0) continue;
     const double *sum = sums[null_space->of_dof[i]];

@@ -137,8 +137,8 @@ static sp_status describe_solver(const sp_config *config, const sp_backend *back
                                 .order = config->statement.order,
                                 .map_order = mesh->hexes->map_order,
                                 .affine = mesh->shape.affine,
-                                .coefficients = sp_materials_have_kappa(materials) ||
-                                                sp_materials_have_lambda(materials),
+                                .coefficients =
+                                    materials->have_kappa || sp_materials_have_lambda(materials),
                                 .by_element = sp_materials_are_constant(materials)};
   const sp_solver_options request = sp_config_solver(config);
   const char *reason;
@@ -151,7 +151,7 @@ static sp_status describe_solver(const sp_config *config, const sp_backend *back
   sp_precondition_facts_find(&op, backend, mesh, elements, &facts);
   if (!sp_precondition_type(sp_precondition_choose(&request, &facts, &reason))->has_levels)
     return SP_OK;
-  return choose_cycle(config, backend, mesh, sp_materials_have_tensor(materials), p);
+  return choose_cycle(config, backend, mesh, materials->have_tensor, p);
 }
 
 /* Count this rank's part of the refined mesh, and estimate its memory. */
