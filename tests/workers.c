@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "operators/gpus.h"
-#include "solver/run/dry_run.h"
+#include "solver/run/run.h"
 #include "solver/solve/interrupt.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"
@@ -205,7 +205,7 @@ static void test_dry_run(void) {
   if (world_rank == 0 && !freopen(OUTPUT, "w", stdout)) MPI_Abort(MPI_COMM_WORLD, 1);
   sp_status status = sp_workers_open_on(MPI_COMM_WORLD, world_rank % 2 == 0, SP_DEVICE_HOST,
                                         SP_TRANSPORT_AUTO, &workers);
-  if (!status) status = sp_dry_run_on(&workers, config, &terminal);
+  if (!status) status = sp_dry_run(&workers, config, &terminal);
   sp_workers_close(&workers);
   sp_config_destroy(&config);
   fflush(stdout);

@@ -1,4 +1,4 @@
-#include "solver/run/dry_run.h"
+#include "solver/run/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,12 +14,7 @@
 #include "operators/geometry_choice.h"
 #include "solver/linear/smoother.h"
 #include "solver/report/outputs.h"
-#include "solver/report/report.h"
-#include "solver/results/answers.h"
-#include "solver/results/probe.h"
-#include "solver/results/quantities.h"
 #include "solver/solve/initial.h"
-#include "solver/solve/mesh.h"
 #include "solver/solve/precondition.h"
 
 /* Return the peak resident size of this process so far. */
@@ -260,7 +255,7 @@ static void print_memory(sp_terminal *t, const char *name, double all, double la
                     1e-6 * largest);
 }
 
-sp_status sp_dry_run_on(const sp_workers *w, const sp_config *config, sp_terminal *terminal) {
+sp_status sp_dry_run(const sp_workers *w, const sp_config *config, sp_terminal *terminal) {
   part p = {.host = most_so_far()};
   SP_TRY(sp_workers_meet(w, w->has_elements ? check_and_estimate(w, config, terminal, &p) : SP_OK));
   const double own[] = {p.elements, p.dofs, p.host, p.device};
@@ -273,12 +268,4 @@ sp_status sp_dry_run_on(const sp_workers *w, const sp_config *config, sp_termina
   print_memory(terminal, "memory", sum[2], largest[2]);
   if (sum[3] > 0) print_memory(terminal, "device memory", sum[3], largest[3]);
   return check_machine(w->all, terminal, p.host);
-}
-
-sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal) {
-  sp_workers workers;
-  sp_status status = sp_workers_open(comm, &config->backend, &workers);
-  if (!status) status = sp_dry_run_on(&workers, config, terminal);
-  sp_workers_close(&workers);
-  return status;
 }

@@ -1,4 +1,4 @@
-#include "solver/run/group_table.h"
+#include "solver/run/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +8,6 @@
 #include "mesh/entity.h"
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
-#include "solver/report/report.h"
-#include "solver/solve/mesh.h"
 
 /* Sums over the elements or faces of a group. */
 enum { COUNT, MEASURE, CENTRE, NORMAL = CENTRE + 3, SUMS = NORMAL + 3 };
