@@ -7,7 +7,6 @@
 #include "solver/report/summary.h"
 #include "solver/run/library.h"
 #include "solver/run/run.h"
-#include "solver/run/stepping.h"
 
 int sp_library_code(sp_status status) {
   const int code = sp_exit_code(status);
@@ -117,8 +116,7 @@ static sp_status fill_record(sp_case *c, bool writes) {
   sp_running *run = c->run;
   SP_TRY(sp_running_report_setup(run));
   if (writes) replay_iterations(c, run->report);
-  if (writes && run->march) run->written.field = NULL; /* new in this record */
-  if (writes) SP_TRY(run->march ? sp_stepping_write(run) : sp_running_write_field(run, c->status));
+  if (writes) SP_TRY(sp_running_write_field(run, c->status));
   const sp_status reported = sp_running_report(run, c->status);
   if (!c->status) sp_error_keep(reported, &c->outcome);
   return SP_OK;

@@ -4,40 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solver/report/field.h"
 #include "solver/report/outputs.h"
 #include "solver/run/answers_report.h"
 #include "solver/run/stepping.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
-
-static sp_status find_indicator(sp_running *c) {
-  const size_t elements = (size_t)c->mesh->hexes->count;
-  sp_status status = SP_OK;
-  if (!c->bars.indicator)
-    status =
-        sp_allocate(elements, sizeof *c->bars.indicator, "error indicator", &c->bars.indicator);
-  if (!status) status = sp_resolution_indicate(c->solver->space, c->solution, c->bars.indicator);
-  return sp_agree(c->workers->comm, status);
-}
-
-sp_status sp_running_write_field(sp_running *c, sp_status solved) {
-  const char *path = solved ? c->config->output.unconverged : c->config->output.field;
-  double seconds;
-  if (c->config->output.accuracy) SP_TRY(find_indicator(c));
-  if (!c->config->output.field[0]) return SP_OK;
-  sp_running_enter(c, SP_PHASE_FIELD);
-  const sp_field_solution solution = {.x = c->solution,
-                                      .indicator = c->bars.indicator,
-                                      .flux = c->config->output.flux,
-                                      .units = &c->config->wanted.units};
-  SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
-  sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
-  c->written.field = path;
-  sp_record_text(c->report->record, "field", path);
-  sp_running_enter(c, SP_PHASES);
-  return SP_OK;
-}
 
 sp_status sp_running_time_levels(sp_running *c) {
   sp_preconditioner *p = c->solver->preconditioner;
@@ -93,7 +64,7 @@ static sp_status find_accuracy(sp_running *c, bool once) {
   const int order = c->config->statement.order;
   sp_accuracy *a = &c->bars.accuracy;
   sp_accuracy_free(a);
-  if (!c->bars.indicator) SP_TRY(find_indicator(c));
+  if (!c->bars.indicator) SP_TRY(sp_running_find_indicator(c));
   SP_TRY(sp_running_collect(c, &a->answers));
   c->notes.range = sp_running_range(c);
   c->notes.resolution =

@@ -46,9 +46,6 @@ sp_status sp_group_table_run(const sp_workers *workers, const sp_config *config,
 /* Measure the times of the preconditioner's levels. Collective, as the others here. */
 sp_status sp_running_time_levels(sp_running *c);
 
-/* Write the field that [output] names for the status `solved` of CG, unless it names none. */
-sp_status sp_running_write_field(sp_running *c, sp_status solved);
-
 /* Estimate error bars of the results; a failure is kept for sp_running_report. If the solver solves
  * only `once`, it is released before, for memory. */
 void sp_running_find_bars(sp_running *c, bool once);

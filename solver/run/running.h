@@ -129,5 +129,13 @@ double sp_running_range(const sp_running *c);
 /* True if the fluxes of the problem have a balance: it is not mass. Local. */
 bool sp_running_has_balance(const sp_running *c);
 
+/* Estimate the error of each element, c->bars.indicator. */
+sp_status sp_running_find_indicator(sp_running *c);
+
+/* Write the field that [output] names for the status `solved` of CG, unless it names none, or the
+ * case is one of a series. In time add another state, with the solutions before it for a restart.
+ */
+sp_status sp_running_write_field(sp_running *c, sp_status solved);
+
 /* Release the data that the case owns. */
 void sp_running_release(sp_running *c);

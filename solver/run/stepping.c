@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/report/field.h"
 #include "solver/solve/march.h"
 
 /* Steps of a run. */
@@ -51,34 +50,6 @@ static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record_close(record);
 }
 
-sp_status sp_stepping_write(sp_running *c) {
-  const char *path = c->config->output.field;
-  const size_t dofs = sp_space_dofs(c->solver->space);
-  const sp_field_state state = {.time = sp_march_time(c->march),
-                                .known = sp_march_known(c->march),
-                                .length = sp_march_length(c->march)};
-  sp_field_solution solution = {.x = c->solution,
-                                .flux = c->config->output.flux,
-                                .state = &state,
-                                .states = c->written.states,
-                                .units = &c->config->wanted.units};
-  double seconds;
-  if (!path[0] || !c->report) return SP_OK;
-  sp_running_enter(c, SP_PHASE_FIELD);
-  for (int i = 1; i < SP_TIME_HISTORY; i++) { /* the march has copied these initial vectors */
-    double *before = c->initial + (size_t)i * dofs;
-    SP_TRY(sp_march_fetch_before(c->march, i, before));
-    solution.before[i - 1] = before;
-  }
-  SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
-  sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
-  if (!c->written.field) sp_record_text(c->report->record, "field", path);
-  c->written.states++;
-  c->written.field = path;
-  sp_running_enter(c, SP_PHASES);
-  return SP_OK;
-}
-
 /* Evaluate and write the solution, and add a row. */
 static sp_status evaluate_step(stepping *s) {
   sp_running *c = s->c;
@@ -93,7 +64,7 @@ static sp_status evaluate_step(stepping *s) {
   s->evaluated = s->step;
   s->rows++;
   sp_answers_free(&answers);
-  return status ? status : sp_stepping_write(c);
+  return status ? status : sp_running_write_field(c, SP_OK);
 }
 
 /* ---- Steps ---- */

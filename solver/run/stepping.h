@@ -15,9 +15,5 @@ sp_status sp_stepping_run(sp_running *c);
  * Collective. */
 sp_status sp_stepping_begin(sp_running *c);
 
-/* Add c->solution to the field file, if the case has one, as another state, with the solutions
- * before it for a restart. Collective. */
-sp_status sp_stepping_write(sp_running *c);
-
 /* Print the range of each answer over time. Local. */
 void sp_stepping_report(const sp_running *c);
