@@ -33,8 +33,8 @@ typedef struct sp_report {
   bool log_has_begun;        /* it has been written */
   sp_kept_error log_failure; /* the first one; nothing is written afterwards */
   double flops, bytes, dofs; /* of one matvec, over all ranks */
-  sp_notes notes;
-  int notes_printed;
+  sp_note notes[SP_NOTES]; /* [note_count], one of a type, in the order in which they were found */
+  int note_count, notes_printed;
   sp_outcome outcome;
 } sp_report;
 
@@ -75,10 +75,12 @@ sp_status sp_report_finish(sp_report *report, sp_status status);
 /* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
 void sp_report_close(sp_report **report);
 
-/* Find notes that the report does not have yet, record them in the table notes, and print notes
- * that have not been printed. A study prints them after its table. Local. */
+/* Find notes of types that the report does not have yet, as far as facts has config and problem,
+ * and record them in the table notes. Print notes that have not been printed; a study prints them
+ * after its table. The note of a name, or NULL. Local. */
 void sp_report_find_notes(sp_report *report, const sp_note_facts *facts);
 void sp_report_print_notes(sp_report *report);
+const sp_note *sp_report_note(const sp_report *report, const char *name);
 
 /* ---- Set-up ---- */
 

@@ -31,19 +31,30 @@ static void record_note(sp_record *record, const sp_note *note) {
   sp_record_close(record);
 }
 
+const sp_note *sp_report_note(const sp_report *report, const char *name) {
+  for (const sp_note *note = report->notes; note < report->notes + report->note_count; note++)
+    if (strcmp(note->name, name) == 0) return note;
+  return NULL;
+}
+
 void sp_report_find_notes(sp_report *report, const sp_note_facts *facts) {
-  sp_record *record = report->record;
-  int before = report->notes.count;
-  sp_notes_find(facts, &report->notes);
-  sp_record_open(record, SP_RECORD_TABLE, "notes");
-  for (; before < report->notes.count; before++) record_note(record, &report->notes.list[before]);
-  sp_record_close(record);
+  const int count = facts->problem ? SP_NOTES : facts->config ? SP_NOTES_OF_MESH : SP_NOTES_OF_FIT;
+  sp_record_open(report->record, SP_RECORD_TABLE, "notes");
+  for (const sp_note_type *type = sp_note_types; type < sp_note_types + count; type++) {
+    if (sp_report_note(report, type->name)) continue;
+    sp_note *note = &report->notes[report->note_count];
+    *note = (sp_note){.name = type->name};
+    if (!type->find(facts, note)) continue;
+    report->note_count++;
+    record_note(report->record, note);
+  }
+  sp_record_close(report->record);
 }
 
 void sp_report_print_notes(sp_report *report) {
-  for (; report->notes_printed < report->notes.count; report->notes_printed++)
+  for (; report->notes_printed < report->note_count; report->notes_printed++)
     sp_terminal_print(report->terminal, "  %-16s %s\n", "note",
-                      report->notes.list[report->notes_printed].text);
+                      report->notes[report->notes_printed].text);
 }
 
 /* ---- Device ---- */

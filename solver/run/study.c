@@ -293,9 +293,9 @@ static sp_status run_all(series *s) {
         s->rows[s->count] = (sp_study_row){.order = n, .refine = r, .step = k};
         SP_TRY(run_one(s, s->count % length + 1));
       }
-  if (s->report->notes.count > 0) sp_terminal_print(s->terminal, "\n");
+  if (s->report->note_count > 0) sp_terminal_print(s->terminal, "\n");
   sp_report_print_notes(s->report);
-  const sp_note *contradiction = sp_notes_get(&s->report->notes, "forcing");
+  const sp_note *contradiction = sp_report_note(s->report, "forcing");
   if (contradiction) sp_error_keep(sp_fail(SP_ERR_STUDY, "%s", contradiction->text), &verdict);
   for (int first = 0; first < s->count; first += length) {
     const sp_status status = judge_series(s, first, length, &judged);
