@@ -144,12 +144,8 @@ void sp_bench_close(sp_bench *b);
  * SP_ERR_SYSTEM, also for a wrong result. */
 sp_status sp_bench_measure(sp_bench *b, sp_bench_row *row);
 
-/* Make factors and work space of the kernel row->paper, and set row->resources. */
-sp_status sp_bench_paper_create(sp_bench *b, sp_bench_row *row);
-
 /* Queue one call; `turn` is its number, from 0, for choosing the input set. Local. */
 typedef sp_status sp_bench_call(const sp_bench *b, int turn);
-sp_bench_call sp_bench_paper_call;
 
 /* The number of input sets of `bytes` each that together are several times larger than the cache; 1
  * with warm_cache. The same on all ranks, for the largest `bytes` of any rank. */
