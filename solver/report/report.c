@@ -161,25 +161,6 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
 
 /* ---- Phases ---- */
 
-void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds) {
-  const int64_t iterations = result->iterations;
-  const struct {
-    sp_phase phase;
-    double seconds;
-  } parts[] = {{SP_PHASE_MATVEC, result->matvec_seconds},
-               {SP_PHASE_WAIT, result->wait_seconds},
-               {SP_PHASE_VECTORS, result->update_seconds},
-               {SP_PHASE_PRECONDITION, result->preconditioner_seconds},
-               {SP_PHASE_RESIDUAL, result->residual_seconds},
-               {SP_PHASE_REDUCTIONS, result->reduction_seconds}};
-  for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
-    sp_profile_add(profile, parts[p].phase, parts[p].seconds > 0 ? iterations : 0,
-                   parts[p].seconds);
-  sp_profile_add(profile, SP_PHASE_SOLVE, 1, result->seconds);
-  /* Creation and release of its vectors. */
-  sp_profile_add(profile, SP_PHASE_OPERATOR, 0, seconds - result->seconds);
-}
-
 typedef struct short_text {
   char text[24];
 } short_text;
@@ -291,8 +272,8 @@ static void print_files(const sp_report *report) {
                          : "[\n  field            {field:s}\n]");
 }
 
-sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
-                            const sp_error_norms *norms) {
+void sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
+                       const sp_error_norms *norms) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
   sp_phase_row rows[SP_PHASES];
@@ -322,7 +303,6 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
                   "  memory           {peak_memory*1e-6:.1f} MB at the peak, "
                   "{peak_memory_of_a_rank*1e-6:.1f} MB on the largest rank\n");
   print_files(report);
-  return SP_OK;
 }
 
 /* ---- Outcome ---- */

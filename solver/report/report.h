@@ -8,11 +8,6 @@
 #include "io/profile.h"
 #include "io/record.h"
 #include "io/run_log.h"
-#include "operators/operator.h"
-#include "solver/linear/cg.h"
-#include "solver/problem/load.h"
-#include "solver/problem/null_space.h"
-#include "solver/problem/problem.h"
 #include "solver/report/notes.h"
 #include "solver/report/outcome.h"
 #include "solver/results/balance.h"
@@ -20,6 +15,7 @@
 #include "solver/results/heat.h"
 #include "solver/results/probe.h"
 #include "solver/results/quantities.h"
+#include "solver/solve/solver.h"
 #include "solver/solve/workers.h"
 
 /* Its fields are for the files named above, except outcome.unbalanced. */
@@ -56,13 +52,10 @@ void sp_report_begin(sp_report *report, sp_profile *profile);
  */
 sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
 
-/* Add the times of CG to a profile; `seconds` is the time of all of sp_cg_solve. Local. */
-void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds);
-
 /* Phases, throughput, errors (norms may be NULL). `profile` gains the time of the log. Collective.
  */
-sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
-                            const sp_error_norms *norms);
+void sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
+                       const sp_error_norms *norms);
 
 /* Only the phase table, for a series of cases. Collective. */
 void sp_report_phases(sp_report *report, const sp_profile *profile);
@@ -87,12 +80,8 @@ const sp_note *sp_report_note(const sp_report *report, const char *name);
 /* Print the device, and which ranks have elements if not all do. Local. */
 void sp_report_device(const sp_workers *workers, sp_terminal *terminal);
 
-/* Sizes, known once the operator is built, and materials. `geometry_reason` is
- * sp_geometry_choose's, `preconditioner_reason` sp_precondition_begin's. Collective. */
-sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
-                          const sp_preconditioner *preconditioner,
-                          const char *preconditioner_reason, const sp_problem *problem,
-                          const sp_jacobian_range *range);
+/* Sizes, methods and materials, once the solver has its operator. Collective. */
+void sp_report_setup(sp_report *report, const sp_solver *solver);
 
 /* ---- Tables of results ---- */
 

@@ -162,13 +162,12 @@ static void report_mesh(sp_report *report, const sp_hexes_file *file) {
   if (config->mesh.shape == SP_SHAPE_FILE) report_file(report, file);
 }
 
-sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
-                          const sp_preconditioner *preconditioner,
-                          const char *preconditioner_reason, const sp_problem *problem,
-                          const sp_jacobian_range *range) {
+void sp_report_setup(sp_report *report, const sp_solver *solver) {
   const sp_config *config = report->config;
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
+  const sp_operator *op = solver->system->op;
+  const sp_preconditioner *preconditioner = solver->preconditioner;
   char described[256] = "";
   if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
   const sp_operator_row *row = &sp_operator_rows[op->kind];
@@ -183,15 +182,15 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                 "device %s, exchange %s, geometry %s, geometry_reason %s, solver %s, "
                 "preconditioner %s, preconditioner_details %s, preconditioner_reason %s",
                 op->backend->describe(op->device), op->space->transport,
-                sp_geometry_names[op->geometry], geometry_reason,
+                sp_geometry_names[op->geometry], solver->facts.geometry_reason,
                 sp_cg_is_in_one_sweep(op, preconditioner) ? "CG in one sweep" : "CG", name,
-                described, preconditioner_reason);
+                described, solver->kind_reason);
   sp_record_add(record,
                 "elements %lld, order %d, dofs %lld, flops_per_matvec %g [1], "
                 "bytes_per_matvec %g [B], smallest_jacobian %g [1], largest_jacobian %g [1], "
                 "smallest_scaled_jacobian %g [1]",
                 (long long)op->space->mesh->global_elements, op->order, (long long)op->global_dofs,
-                op->flops, op->bytes, range->smallest, range->largest,
+                op->flops, op->bytes, solver->range.smallest, solver->range.largest,
                 op->space->mesh->shape.quality);
 
   sp_report_device(report->workers, t);
@@ -199,7 +198,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   report_mesh(report, &op->space->mesh->hexes->file);
   sp_record_print(record, t, "  discretization   N = {order:d}, {dofs:d} degrees of freedom\n");
   sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_names[op->kind]);
-  print_materials(t, config, row, &problem->materials);
+  print_materials(t, config, row, &solver->problem->materials);
   sp_record_print(record, t,
                   "  geometry         {geometry:s}: {geometry_reason:s}\n"
                   "  solver           {solver:s}, tolerance {case.solver.tolerance:.3g} on the ");
@@ -209,5 +208,6 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   sp_record_print(record, t,
                   "  preconditioner   {preconditioner:s}: {preconditioner_reason:s}\n"
                   "[                   {preconditioner_details:s}\n]");
-  return SP_OK;
+  if (solver->facts.weak)
+    sp_record_real(record, "mean_magnification", solver->facts.weak->magnification, "1");
 }

@@ -89,8 +89,8 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
   c->notes.flux_error = sp_running_flux_error(c);
   sp_report_find_notes(c->report, &c->notes);
   sp_report_print_notes(c->report);
-  SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
-                           results->have_norms ? &results->norms : NULL));
+  sp_report_results(c->report, &results->profile, &results->cg,
+                    results->have_norms ? &results->norms : NULL);
   sp_report_levels(c->report, results->cg.iterations, c->written.level_count, c->written.levels);
   sp_report_solution(c->report, c->problem, &c->values.balance, c->values.quantities,
                      c->values.heat, c->values.probes);
@@ -164,7 +164,7 @@ static sp_status run_on_mesh(sp_running *c) {
   if (status) sp_report_find_notes(c->report, &(sp_note_facts){.mesh = c->mesh}); /* maybe why */
   if (status) sp_report_print_notes(c->report);
   SP_TRY(status);
-  SP_TRY(sp_running_report_setup(c));
+  sp_running_report_setup(c);
   return solve_case(c, NULL);
 }
 

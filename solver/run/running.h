@@ -95,7 +95,7 @@ sp_status sp_running_check_arrays(const sp_problem *problem);
 sp_status sp_running_set_up(sp_running *c);
 
 /* Record and print the set-up, its notes, and begin the log: c->report is new. */
-sp_status sp_running_report_setup(sp_running *c);
+void sp_running_report_setup(sp_running *c);
 
 /* Solve, from the initial iterate or the given solution, into c->solution. */
 sp_status sp_running_solve(sp_running *c);
