@@ -2,7 +2,7 @@
  * terminal, the run log (io/run_log.h) and the JSON document (solver/report/summary.h) print.
  *
  * report.c has the run from its heading to its outcome, report_setup.c the facts before the
- * iteration, report_results.c the tables of results. */
+ * iteration, report_results.c the tables of results, report_answers.c those of several solves. */
 #pragma once
 
 #include "io/profile.h"
@@ -10,6 +10,7 @@
 #include "io/run_log.h"
 #include "solver/report/notes.h"
 #include "solver/report/outcome.h"
+#include "solver/results/answers.h"
 #include "solver/results/balance.h"
 #include "solver/results/errors.h"
 #include "solver/results/heat.h"
@@ -33,6 +34,19 @@ typedef struct sp_report {
   int note_count, notes_printed;
   sp_outcome outcome;
 } sp_report;
+
+/* ---- The files of a run ---- */
+
+/* Check that the outputs of `config` may and can be written. They may replace no file that the run
+ * reads: the case file, the mesh or all of its parts (mesh/gmsh/gmsh.h), the initial field; files
+ * that a .geo file merges are not known here. If two runs write the same file, the last one wins
+ * (io/file.h). No file is left behind. Errors: SP_ERR_INPUT with the output, SP_ERR_SYSTEM "cannot
+ * write WHAT PATH: reason". Collective. */
+sp_status sp_outputs_check(MPI_Comm comm, const sp_config *config);
+
+/* Check that `other`, another file that the run writes, is none of the outputs of `config` and none
+ * of the inputs that the case names. Errors: SP_ERR_INPUT. Local. */
+sp_status sp_outputs_check_beside(const sp_config *config, const sp_output_path *other);
 
 /* ---- The run ---- */
 
@@ -104,3 +118,14 @@ void sp_report_levels(sp_report *report, int64_t applications, int count,
 void sp_report_solution(sp_report *report, const sp_problem *problem, const sp_balance *balance,
                         const sp_quantities *quantities, const sp_heat *heat,
                         const sp_probes *probes);
+
+/* Print and record the answers of at least three runs along an axis: rows in /answers, a row per
+ * answer in /limits. Judge them (solver/results/rates.h) down to the solver's error in rows[count].
+ * Errors: SP_ERR_STUDY with the first answer that does not converge. Local; the same on all ranks.
+ */
+sp_status sp_answers_judge(sp_report *report, sp_study_axis axis, int count,
+                           const sp_study_row *rows, const sp_answers *answers);
+
+/* Print and record the answers with their errors. Errors: SP_ERR_STUDY with the first answer that
+ * has none. Local; the same on all ranks. */
+sp_status sp_accuracy_report(const sp_accuracy *accuracy, sp_report *report);

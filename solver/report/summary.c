@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 #include "io/file.h"
-#include "solver/report/outcome.h"
-#include "solver/report/outputs.h"
 #include "solver/report/provenance.h"
+#include "solver/report/report.h"
 
 struct sp_summary {
   MPI_Comm comm;

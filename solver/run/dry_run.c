@@ -13,7 +13,6 @@
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
 #include "solver/linear/smoother.h"
-#include "solver/report/outputs.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/precondition.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/report/outputs.h"
 #include "solver/report/summary.h"
 #include "solver/run/library.h"
 #include "solver/run/run.h"

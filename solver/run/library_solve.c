@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "solver/run/library.h"
-#include "solver/run/stepping.h"
 
 /* ---- Solves ---- */
 

@@ -4,9 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solver/report/outputs.h"
-#include "solver/run/answers_report.h"
-#include "solver/run/stepping.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
 

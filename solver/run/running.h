@@ -107,6 +107,24 @@ sp_status sp_running_solve_nonlinear(sp_running *c, const double *start);
 /* Find the sums of the load at the present time and state, after c->solver->sums has been NULL. */
 sp_status sp_running_find_sums(sp_running *c);
 
+/* ---- Time steps instead of one solve (solver/solve/march.h) ---- */
+
+/* Step from c->initial to the end. Evaluate c->solution at the beginning, at the times of output
+ * and at the end. Each time add a state to the field file, and a row to the record's table
+ * "history": the time, the iterations since the previous row, and all answers. If c->initial is the
+ * last state of a series, the steps continue there, and it is not written again. results->cg
+ * belongs to the last stage, with the iterations of all stages. If CG does not converge or a signal
+ * comes, the solution is the last complete step, with that status. */
+sp_status sp_stepping_run(sp_running *c);
+
+/* Make c->march, at c->initial. Errors: SP_ERR_INPUT if its time is no step of this case. */
+sp_status sp_stepping_begin(sp_running *c);
+
+/* Print the range of each answer over time. Local. */
+void sp_stepping_report(const sp_running *c);
+
+/* ---- Results ---- */
+
 /* Measure the error norms of c->solution. */
 sp_status sp_running_measure(sp_running *c);
 

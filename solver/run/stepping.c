@@ -1,12 +1,10 @@
-#include "solver/run/stepping.h"
+#include "solver/run/running.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "solver/solve/march.h"
 
 /* Steps of a run. */
 typedef struct stepping {

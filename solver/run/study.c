@@ -9,9 +9,6 @@
 
 #include "mesh/refine.h"
 #include "mesh/sizes.h"
-#include "solver/report/outputs.h"
-#include "solver/report/report.h"
-#include "solver/run/answers_report.h"
 #include "solver/run/run.h"
 
 enum { MAX_REFINE = 10, MAX_STEP = 10 };

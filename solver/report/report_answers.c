@@ -1,4 +1,4 @@
-#include "solver/run/answers_report.h"
+#include "solver/report/report.h"
 
 #include <math.h>
 #include <stdio.h>
