@@ -8,8 +8,7 @@ from matplotlib.ticker import MaxNLocator
 import figures
 from failure import Failure
 from figures import pyplot
-from files import read_bench
-from paper_data import PROBLEMS
+from files import PROBLEMS, read_bench
 
 KEY = ("what", "geometry", "precision")
 COLUMNS = (*KEY, "problem", "kernel", "warm_cache", "order", "elements", "dofs", "gdofs_per_second")
