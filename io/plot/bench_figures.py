@@ -103,10 +103,7 @@ def draw(rows, device):
             over_sizes(grid[1][n], part, rows)
     for line in grid:
         line[0].set_ylabel("GDOF/s (E to E, copies: Gnode/s)")
-    entries = {name: handle for axes in figure.axes for handle, name in
-               zip(*axes.get_legend_handles_labels())}
-    figure.legend(entries.values(), entries.keys(), loc="upper center", ncol=min(3, len(entries)),
-                  bbox_to_anchor=(0.5, 0.0))
+    figures.add_legend_below(figure, figure.axes, ncol=3)
     return figure
 
 

@@ -120,19 +120,15 @@ def panels(names, title):
 
 def finish(figure, grid, behind=(), columns=4):
     """Limits, ticks, and one legend below for all panels."""
-    entries = {}
     for axes in (*grid, *behind):
         axes.set_ylim(bottom=0)
-        for handle, name in zip(*axes.get_legend_handles_labels()):
-            entries.setdefault(name, handle)
     curves = [line for axes in grid for line in axes.get_lines() if len(line.get_xdata()) > 2]
     drawn = numpy.isfinite([line.get_ydata() for line in curves]).any(axis=0)
     last = max(int(ORDERS[drawn].max()), 2)
     for axes in grid:
         axes.set_xlim(0.5, last + 0.5)
         axes.set_xticks(range(1, last + 1, 2 if last > 9 else 1))
-    figure.legend(entries.values(), entries.keys(), loc="upper center", ncol=columns,
-                  bbox_to_anchor=(0.5, 0.0), columnspacing=1.5)
+    figures.add_legend_below(figure, (*grid, *behind), ncol=columns, columnspacing=1.5)
     return figure
 
 
