@@ -137,8 +137,8 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, boo
                          sp_terminal *terminal, sp_report **out) {
   MPI_Comm comm = workers->comm;
   const int rank = sp_comm_rank(comm);
+  SP_AUTO(sp_report) report = NULL;
   *out = NULL;
-  sp_report *report;
   sp_status status = sp_allocate(1, sizeof *report, "report", &report);
   if (!status) {
     *report = (sp_report){.workers = workers,
@@ -150,15 +150,12 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, boo
     if (rank == 0 && !report->record) status = sp_record_create(&report->record);
     if (!status && rank == 0 && logs && config->output.log[0]) status = create_log(report);
   }
-  status = sp_agree(comm, status);
-  if (!status) status = record_provenance(report);
-  if (status) {
-    sp_report_close(&report);
-    return status;
-  }
+  SP_TRY(sp_agree(comm, status));
+  SP_TRY(record_provenance(report));
   sp_record_print(report->record, terminal,
                   "sp_solve {version:s} ({git_revision:s}), {ranks:d} rank{ranks?s}\n\n");
   *out = report;
+  report = NULL;
   return SP_OK;
 }
 
@@ -369,7 +366,6 @@ static void close_log(sp_report *report, const sp_kept_error *outcome) {
 }
 
 sp_status sp_report_finish(sp_report *report, sp_status status) {
-  if (!report) return status;
   sp_kept_error outcome;
   sp_error_keep(status, &outcome);
   sp_terminal_clear(report->terminal);
@@ -382,7 +378,7 @@ sp_status sp_report_finish(sp_report *report, sp_status status) {
   return sp_error_restore(&outcome);
 }
 
-void sp_report_close(sp_report **report) {
+void sp_report_destroy(sp_report **report) {
   if (!*report) return;
   /* Without sp_report_finish the last rows are lost; the log stays as it was last written. */
   if ((*report)->log) (void)sp_run_log_close(&(*report)->log);

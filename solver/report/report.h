@@ -76,11 +76,11 @@ void sp_report_phases(sp_report *report, const sp_profile *profile);
 
 /* Close the log, if it has begun, with the outcome `status` of the run, and print the outcome
  * (solver/report/outcome.h). Return the status, or the log's own failure if the run had none.
- * `report` may be NULL. Collective. */
+ * Collective. */
 sp_status sp_report_finish(sp_report *report, sp_status status);
 
 /* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
-void sp_report_close(sp_report **report);
+void sp_report_destroy(sp_report **report);
 
 /* Find notes of types that the report does not have yet, as far as facts has config and problem,
  * and record them in the table notes. Print notes that have not been printed; a study prints them

@@ -40,7 +40,7 @@ static sp_status parse_config(sp_case *c, sp_config **out) {
 }
 
 static void release_run(sp_running **run) {
-  if (*run) sp_running_release(*run);
+  if (*run) sp_running_destroy(*run);
   free(*run);
   *run = NULL;
 }

@@ -128,7 +128,7 @@ static sp_status close_report(sp_case *c, sp_status filled) {
   (void)sp_report_finish(report, filled ? filled : sp_error_restore(&c->outcome));
   const sp_status logged =
       filled ? SP_OK : sp_agree(c->comm, sp_error_restore(&report->log_failure));
-  sp_report_close(&c->run->report);
+  sp_report_destroy(&c->run->report);
   return filled ? sp_error_restore(&kept) : logged;
 }
 

@@ -139,19 +139,16 @@ static sp_status solve_case(sp_running *c, sp_answers *answers) {
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                      const sp_running *start, sp_report *report, sp_answers *answers,
                      sp_results *results) {
-  sp_running c = sp_running_begin(workers, mesh, config, results);
+  SP_AUTO_VALUE(sp_running) c = sp_running_begin(workers, mesh, config, results);
   c.given = start;
   c.series = report;
   *results = (sp_results){.profile = sp_profile_from_now()};
   c.evaluates = answers;
-  sp_status status = sp_running_set_up(&c);
-  if (!status && !start) sp_report_find_notes(report, &c.notes);
-  if (!status) {
-    status = solve_case(&c, answers);
-    c.notes.rounding = results->cg.rounding;
-    if (!start) sp_report_find_notes(report, &c.notes);
-  }
-  sp_running_release(&c);
+  SP_TRY(sp_running_set_up(&c));
+  if (!start) sp_report_find_notes(report, &c.notes);
+  const sp_status status = solve_case(&c, answers);
+  c.notes.rounding = results->cg.rounding;
+  if (!start) sp_report_find_notes(report, &c.notes);
   return status;
 }
 
@@ -168,27 +165,21 @@ static sp_status run_on_mesh(sp_running *c) {
 /* Run the case; only ranks with elements call this. */
 static sp_status run_case(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
                           sp_results *results) {
-  sp_mesh *mesh = NULL;
-  sp_report *report;
+  SP_AUTO(sp_mesh) mesh = NULL;
+  SP_AUTO(sp_report) report = NULL;
   const double start = MPI_Wtime();
   SP_TRY(sp_outputs_check(workers->comm, config));
-  sp_status status = sp_report_open(workers, config, true, terminal, &report);
-  if (!status) {
-    status = sp_initial_check(workers->comm, &config->statement);
-    sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
-  }
+  SP_TRY(sp_report_open(workers, config, true, terminal, &report));
+  sp_status status = sp_initial_check(workers->comm, &config->statement);
+  sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   if (!status)
     status = sp_case_mesh(workers, &config->mesh, &config->statement, &config->wanted,
                           &results->profile, terminal, &mesh);
-  sp_running c = sp_running_begin(workers, mesh, config, results);
+  SP_AUTO_VALUE(sp_running) c = sp_running_begin(workers, mesh, config, results);
   c.report = report;
   c.evaluates = true;
   if (!status) status = run_on_mesh(&c);
-  sp_running_release(&c);
-  sp_mesh_destroy(&mesh);
-  status = sp_report_finish(report, status);
-  sp_report_close(&report);
-  return status;
+  return sp_report_finish(report, status);
 }
 
 sp_status sp_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,

@@ -14,7 +14,7 @@ sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, cons
       .workers = workers, .config = config, .mesh = mesh, .results = results, .phase = SP_PHASES};
 }
 
-void sp_running_release(sp_running *c) {
+void sp_running_destroy(sp_running *c) {
   sp_accuracy_free(&c->bars.accuracy);
   sp_probes_destroy(&c->values.probes);
   sp_quantities_destroy(&c->values.quantities);

@@ -156,4 +156,4 @@ sp_status sp_running_find_indicator(sp_running *c);
 sp_status sp_running_write_field(sp_running *c, sp_status solved);
 
 /* Release the data that the case owns. */
-void sp_running_release(sp_running *c);
+void sp_running_destroy(sp_running *c);

@@ -314,11 +314,12 @@ static sp_status run_all(series *s) {
   return SP_OK;
 }
 
-static void release_series(series *s) {
-  for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&s->meshes[r]);
-  for (int r = 0; r < MAX_RUNS; r++) sp_answers_free(&s->answers[r]);
-  sp_report_close(&s->report);
-  free(s);
+static void series_destroy(series **s) {
+  if (!*s) return;
+  for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&(*s)->meshes[r]);
+  for (int r = 0; r < MAX_RUNS; r++) sp_answers_free(&(*s)->answers[r]);
+  sp_report_destroy(&(*s)->report);
+  free(*s);
 }
 
 static sp_status run_series(series *s, double case_tolerance) {
@@ -344,7 +345,7 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   static char none[] = "";
   const int own[] = {config->statement.order, config->mesh.refine, 0};
   MPI_Comm comm = workers->comm;
-  series *s;
+  SP_AUTO(series) s = NULL;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *s, "study", &s)));
   *s = (series){.workers = workers,
                 .config = *config,
@@ -360,15 +361,10 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   s->config.statement.order = s->along[SP_ALONG_ORDERS].first;
   s->config.mesh.refine = s->along[SP_ALONG_REFINEMENTS].first;
   const double start = MPI_Wtime();
-  sp_status status = sp_outputs_check(comm, &s->config);
-  if (!status) status = sp_report_open(workers, &s->config, true, terminal, &s->report);
-  if (!status) {
-    sp_profile_add(&s->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
-    status = run_series(s, config->solver.tolerance);
-  }
-  status = sp_report_finish(s->report, status);
-  release_series(s);
-  return status;
+  SP_TRY(sp_outputs_check(comm, &s->config));
+  SP_TRY(sp_report_open(workers, &s->config, true, terminal, &s->report));
+  sp_profile_add(&s->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
+  return sp_report_finish(s->report, run_series(s, config->solver.tolerance));
 }
 
 /* Check that the case has equal steps, and not too many after all halvings. */
