@@ -130,12 +130,6 @@ static const char *mesh_name(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.box.map];
 }
 
-/* The preconditioner to try if `name` does not converge, NULL if `name` is the best one. */
-static const char *better_preconditioner(sp_operator_kind kind, const char *name) {
-  const char *best = sp_preconditioner_names[sp_precondition_best(kind)];
-  return strcmp(best, name) == 0 ? NULL : best;
-}
-
 /* Record the identity of a mesh file, and print the size of a geometry from CAD. */
 static void report_file(sp_report *report, const sp_hexes_file *file) {
   char hash[24];
@@ -175,7 +169,8 @@ void sp_report_setup(sp_report *report, const sp_solver *solver) {
   report->flops = op->flops;
   report->bytes = op->bytes;
   report->dofs = (double)op->global_dofs;
-  report->outcome.better = better_preconditioner(op->kind, name);
+  const char *best = sp_preconditioner_names[sp_precondition_best(op->kind)];
+  report->outcome.better = strcmp(best, name) == 0 ? NULL : best;
   report->outcome.cure = preconditioner ? preconditioner->cure : NULL;
 
   sp_record_add(record,

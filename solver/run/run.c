@@ -15,45 +15,40 @@ sp_status sp_running_time_levels(sp_running *c) {
   return SP_OK;
 }
 
-/* Solve the case with another order or other steps. The caller ends with sp_answers_free. */
-static sp_status solve_again(sp_running *c, const sp_config *config, sp_answers *others) {
-  sp_results results = {0};
-  const sp_status status = sp_run_one(c->workers, c->mesh, config, c, c->report, others, &results);
-  c->bars.accuracy.iterations += results.cg.iterations;
-  return status ? sp_fail(status, "error bars, order %d: %s", config->statement.order,
-                          sp_error_message())
-                : SP_OK;
-}
-
-/* Compare the answers with the answers of another order. */
-static sp_status change_order(sp_running *c, int order) {
-  sp_config config = *c->config;
+/* Solve the case at another order or with shorter steps, and compare the answers. */
+static sp_status solve_again(sp_running *c, const sp_config *config) {
+  const int order = config->statement.order;
   sp_answers others = {0};
-  config.statement.order = order;
-  config.solver.orders.count = 0;
-  sp_status status = solve_again(c, &config, &others);
-  if (!status)
-    status = sp_accuracy_compare(config.solver.tolerance, order, &others, &c->bars.accuracy);
+  sp_results results = {0};
+  sp_status status = sp_run_one(c->workers, c->mesh, config, c, c->report, &others, &results);
+  c->bars.accuracy.iterations += results.cg.iterations;
+  if (status)
+    status = sp_fail(status, "error bars, order %d: %s", order, sp_error_message());
+  else if (order != c->config->statement.order)
+    status = sp_accuracy_compare(config->solver.tolerance, order, &others, &c->bars.accuracy);
+  else
+    sp_accuracy_add_steps(sp_time_method_of(config->time.scheme, SP_TIME_HISTORY)->order, &others,
+                          &c->bars.accuracy);
   sp_answers_free(&others);
   return sp_agree(c->workers->comm, status);
 }
 
-/* Compare the answers with the answers of steps half as long. Automatic steps take a quarter of the
- * tolerance, since their errors are of order 2. */
+static sp_status change_order(sp_running *c, int order) {
+  sp_config config = *c->config;
+  config.statement.order = order;
+  config.solver.orders.count = 0;
+  return solve_again(c, &config);
+}
+
+/* Automatic steps take a quarter of the tolerance, since their errors are of order 2. */
 static sp_status halve_steps(sp_running *c) {
   sp_config config = *c->config;
   sp_time_options *time = &config.time;
-  sp_answers others = {0};
   time->step /= 2;
   time->steps = (int)fmin(2.0 * time->steps, INT_MAX);
   time->every = (int)fmin(2.0 * time->every, INT_MAX);
   time->tolerance /= 4;
-  sp_status status = solve_again(c, &config, &others);
-  if (!status)
-    sp_accuracy_add_steps(sp_time_method_of(time->scheme, SP_TIME_HISTORY)->order, &others,
-                          &c->bars.accuracy);
-  sp_answers_free(&others);
-  return sp_agree(c->workers->comm, status);
+  return solve_again(c, &config);
 }
 
 /* Estimate the errors of the answers. */
@@ -186,10 +181,5 @@ sp_status sp_run(const sp_workers *workers, const sp_config *config, const sp_pr
                  sp_terminal *terminal, sp_results *results) {
   const sp_workers *w = workers;
   *results = (sp_results){.profile = *profile};
-  const sp_status status =
-      sp_workers_meet(w, w->has_elements ? run_case(w, config, terminal, results) : SP_OK);
-  sp_results leaders = *results;
-  if (w->count < w->ranks) MPI_Bcast(&leaders, (int)sizeof leaders, MPI_BYTE, w->leader, w->all);
-  if (!w->has_elements) *results = leaders;
-  return status;
+  return sp_workers_meet(w, w->has_elements ? run_case(w, config, terminal, results) : SP_OK);
 }

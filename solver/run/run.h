@@ -9,9 +9,8 @@
 /* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
  * measure the errors, write the run log and the field, and print the tables. Log and field are also
  * written if the iteration does not converge, or is interrupted by a signal. `profile` has the
- * times before this call, and the start of the total. Ranks without elements get the *results of
- * the first rank with elements. Errors: the first one of any phase. Collective over workers->all.
- */
+ * times before this call, and the start of the total. Ranks without elements get no *results.
+ * Errors: the first one of any phase. Collective over workers->all. */
 sp_status sp_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
                  sp_terminal *terminal, sp_results *results);
 

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double ROUNDING = 1e-9; /* of a step, or of the whole time */
+
 /* Steps of a run. */
 typedef struct stepping {
   sp_running *c;
-  double first;               /* time of the initial value */
-  int begun, step, evaluated; /* steps up to there, taken in all, and at the last row */
-  int rows;
+  double first;                 /* time of the initial value */
+  int begun, step, evaluated;   /* steps up to there, taken in all, and at the last row */
   int64_t iterations, reported; /* of all steps, and up to the last row */
   double begin;                 /* MPI_Wtime */
 } stepping;
@@ -60,7 +61,6 @@ static sp_status evaluate_step(stepping *s) {
   if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
   s->evaluated = s->step;
-  s->rows++;
   sp_answers_free(&answers);
   return status ? status : sp_running_write_field(c, SP_OK);
 }
@@ -89,7 +89,6 @@ static sp_status evaluate_initial(stepping *s) {
 }
 
 static sp_status take_steps(stepping *s) {
-  static const double ROUNDING = 1e-9;
   sp_running *c = s->c;
   const sp_time_options *time = &c->config->time;
   const bool by_time = time->at.count > 0 || time->interval > 0;
@@ -111,7 +110,6 @@ static sp_status take_steps(stepping *s) {
 
 /* Check that equal steps meet the time of the initial value. */
 static sp_status check_first(const sp_running *c, double dt) {
-  static const double ROUNDING = 1e-9; /* of a step */
   const double t = c->state.time, steps = t / dt;
   const char *where = c->config->statement.initial.where;
   if (t > c->config->time.end - ROUNDING * dt)
@@ -125,7 +123,6 @@ static sp_status check_first(const sp_running *c, double dt) {
 
 /* Continue from the initial value, with the solutions before it if they are a step apart. */
 sp_status sp_stepping_begin(sp_running *c) {
-  static const double ROUNDING = 1e-9;
   c->solver->sums = NULL; /* sp_running_find_sums fills them */
   SP_TRY(sp_march_create(c->solver, c->problem, c->config->statement.scope, &c->config->time,
                          c->initial, &c->march));
@@ -139,11 +136,12 @@ sp_status sp_stepping_run(sp_running *c) {
   stepping s = {.c = c, .first = c->state.time, .begin = MPI_Wtime()};
   sp_status status = sp_stepping_begin(c);
   if (!status && c->config->time.tolerance == 0)
-    s.begun = s.step = s.evaluated = (int)round(s.first / sp_march_length(c->march));
+    s.begun = s.step = (int)round(s.first / sp_march_length(c->march));
+  s.evaluated = s.begun - 1;
   if (!status) status = take_steps(&s);
   sp_kept_error kept;
   sp_error_keep(status, &kept);
-  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.rows == 0)) {
+  if (status && sp_solver_has_solution(status) && s.evaluated < s.step) {
     const sp_status evaluated = evaluate_step(&s);
     if (evaluated) sp_error_keep(evaluated, &kept);
   }
