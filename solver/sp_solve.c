@@ -143,7 +143,6 @@ static sp_status check_launcher(void) {
   return SP_OK;
 }
 
-/* Execute the command line, after the case has been read. */
 static sp_status run_on(const sp_workers *workers, const command *line, const sp_config *config,
                         sp_profile *profile, sp_terminal *terminal) {
   sp_results results;

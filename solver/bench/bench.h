@@ -30,7 +30,6 @@
 
 /* ---- Options ---- */
 
-/* The kinds of measurements. */
 typedef enum sp_bench_what {
   SP_BENCH_COPY,        /* for the roofline */
   SP_BENCH_UNASSEMBLED, /* from E-vector to E-vector, as in the paper */
@@ -73,12 +72,9 @@ typedef struct sp_bench_options {
 } sp_bench_options;
 
 /* Parse the command line. *out keeps a pointer into argv, whose lists are modified. Errors:
- * SP_ERR_INPUT. Local. */
+ * SP_ERR_INPUT. Local, as are the next two. */
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out);
-
 bool sp_bench_has(const sp_bench_options *options, sp_bench_option option, int64_t value);
-
-/* Print the text of --help. Local. */
 void sp_bench_print_usage(void);
 
 /* ---- Measurements ---- */

@@ -42,7 +42,6 @@ static sp_status create_space(sp_bench *b) {
   return sp_space_create(b->platform, b->mesh, b->made.order, &b->space);
 }
 
-/* Mark the DOFs on the boundary. */
 static void constrain_boundary(sp_bench *b) {
   int indices[SP_MAX_NQ * SP_MAX_NQ];
   const sp_numbering *numbering = b->space->numbering;

@@ -252,7 +252,6 @@ static void record_phases(const sp_profile *profile, const sp_phase_row *rows, s
   sp_record_close(record);
 }
 
-/* Record and print the table. */
 static void report_phases(sp_report *report, const sp_profile *profile, const sp_phase_row *rows) {
   sp_terminal *t = report->terminal;
   record_phases(profile, rows, report->record);
@@ -270,13 +269,10 @@ void sp_report_phases(sp_report *report, const sp_profile *profile) {
 
 /* ---- Results ---- */
 
-/* Largest resident size of any rank, and the sum, in bytes. */
-static void measure_memory(MPI_Comm comm, double *largest, double *sum) {
+double sp_peak_memory(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  const double bytes = 1024.0 * (double)usage.ru_maxrss;
-  MPI_Allreduce(&bytes, largest, 1, MPI_DOUBLE, MPI_MAX, comm);
-  MPI_Allreduce(&bytes, sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+  return 1024.0 * (double)usage.ru_maxrss;
 }
 
 /* The mean of all applications on the slowest rank. */
@@ -324,10 +320,12 @@ void sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_resul
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
   sp_phase_row rows[SP_PHASES];
+  const double memory = sp_peak_memory();
   double largest, all;
   report->outcome.solved = true;
   report->outcome.iterations = result->iterations;
-  measure_memory(report->comm, &largest, &all);
+  MPI_Allreduce(&memory, &largest, 1, MPI_DOUBLE, MPI_MAX, report->comm);
+  MPI_Allreduce(&memory, &all, 1, MPI_DOUBLE, MPI_SUM, report->comm);
   sp_profile_rows(report->comm, profile, rows);
   record_results(report, rows, result, norms);
   sp_record_add(record, "peak_memory %g [B], peak_memory_of_a_rank %g [B]", all, largest);

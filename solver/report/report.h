@@ -71,6 +71,9 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
 void sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
                        const sp_error_norms *norms);
 
+/* The largest resident size of this process so far, in bytes. Local. */
+double sp_peak_memory(void);
+
 /* Only the phase table, for a series of cases. Collective. */
 void sp_report_phases(sp_report *report, const sp_profile *profile);
 

@@ -51,7 +51,6 @@ static sp_status halve_steps(sp_running *c) {
   return solve_again(c, &config);
 }
 
-/* Estimate the errors of the answers. */
 static sp_status find_accuracy(sp_running *c, bool once) {
   const int order = c->config->statement.order;
   sp_accuracy *a = &c->bars.accuracy;

@@ -34,14 +34,12 @@ typedef struct sp_running_values {
   double *rest;       /* the part of the solution below its rounding, if fluxes need it */
 } sp_running_values;
 
-/* Error bars. */
 typedef struct sp_running_bars {
   double *indicator; /* [elements], or NULL */
   sp_accuracy accuracy;
   sp_kept_error failure; /* why there are none */
 } sp_running_bars;
 
-/* Outputs so far. */
 typedef struct sp_running_written {
   const char *field; /* the file that was written; NULL if none */
   int64_t states;    /* of a series in it */

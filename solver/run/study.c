@@ -74,7 +74,6 @@ static sp_study_axis find_axis(const sp_study *study) {
   return axis;
 }
 
-/* The number of equal steps. */
 static int count_steps(const sp_time_options *time) {
   return (int)round(time->end / sp_time_step(time));
 }
