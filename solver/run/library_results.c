@@ -102,14 +102,6 @@ static sp_status evaluate_solution(sp_case *c) {
   return SP_OK;
 }
 
-sp_status sp_library_evaluate(sp_case *c) {
-  if (!c->solved)
-    return sp_fail(SP_ERR_INPUT, "there is no solution yet: solve first, or take a step");
-  if (!c->evaluated) SP_TRY(evaluate_solution(c));
-  c->evaluated = true;
-  return SP_OK;
-}
-
 /* Fill the record, and with `writes` the log and the field. */
 static sp_status fill_record(sp_case *c, bool writes) {
   sp_running *run = c->run;
@@ -145,7 +137,10 @@ static sp_status share_json(sp_case *c) {
 }
 
 static sp_status make_record(sp_case *c, bool writes) {
-  SP_TRY(sp_library_evaluate(c));
+  if (!c->solved)
+    return sp_fail(SP_ERR_INPUT, "there is no solution yet: solve first, or take a step");
+  if (!c->evaluated) SP_TRY(evaluate_solution(c));
+  c->evaluated = true;
   if (c->is_recorded && !writes) return SP_OK;
   sp_record_destroy(&c->record);
   free(c->json);

@@ -107,13 +107,6 @@ static sp_status write_results(sp_running *c, sp_status solved) {
   return kept.status ? sp_error_restore(&kept) : reported;
 }
 
-/* Evaluate the answers of a solution, converged or not. */
-static sp_status find_answers(sp_running *c, sp_answers *answers) {
-  if (!c->march) SP_TRY(sp_running_evaluate(c));
-  SP_TRY(sp_quantities_check_finite(c->values.quantities));
-  return sp_running_collect(c, answers);
-}
-
 /* Solve; measure, write and evaluate the solution, converged or not. `answers` of one of a series
  * may be NULL. The message of a solve that fails names the field. */
 static sp_status solve_case(sp_running *c, sp_answers *answers) {
@@ -124,7 +117,11 @@ static sp_status solve_case(sp_running *c, sp_answers *answers) {
   sp_error_keep(solved, &kept);
   SP_TRY(sp_running_measure(c));
   if (c->report) SP_TRY(write_results(c, solved));
-  if (answers) SP_TRY(find_answers(c, answers));
+  if (answers) {
+    if (!c->march) SP_TRY(sp_running_evaluate(c));
+    SP_TRY(sp_quantities_check_finite(c->values.quantities));
+    SP_TRY(sp_running_collect(c, answers));
+  }
   const sp_status status = sp_error_restore(&kept);
   if (!status || !c->written.field) return status;
   return sp_fail(status, "%s; its field is %s", sp_error_message(), c->written.field);

@@ -27,19 +27,14 @@ void sp_running_destroy(sp_running *c) {
 
 /* Add the times of CG; `seconds` is the time of all of sp_cg_solve. */
 static void add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds) {
-  const int64_t iterations = result->iterations;
-  const struct {
-    sp_phase phase;
-    double seconds;
-  } parts[] = {{SP_PHASE_MATVEC, result->matvec_seconds},
-               {SP_PHASE_WAIT, result->wait_seconds},
-               {SP_PHASE_VECTORS, result->update_seconds},
-               {SP_PHASE_PRECONDITION, result->preconditioner_seconds},
-               {SP_PHASE_RESIDUAL, result->residual_seconds},
-               {SP_PHASE_REDUCTIONS, result->reduction_seconds}};
-  for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
-    sp_profile_add(profile, parts[p].phase, parts[p].seconds > 0 ? iterations : 0,
-                   parts[p].seconds);
+  const double parts[SP_PHASES] = {[SP_PHASE_MATVEC] = result->matvec_seconds,
+                                   [SP_PHASE_WAIT] = result->wait_seconds,
+                                   [SP_PHASE_VECTORS] = result->update_seconds,
+                                   [SP_PHASE_PRECONDITION] = result->preconditioner_seconds,
+                                   [SP_PHASE_RESIDUAL] = result->residual_seconds,
+                                   [SP_PHASE_REDUCTIONS] = result->reduction_seconds};
+  for (sp_phase p = 0; p < SP_PHASES; p++)
+    sp_profile_add(profile, p, parts[p] > 0 ? result->iterations : 0, parts[p]);
   sp_profile_add(profile, SP_PHASE_SOLVE, 1, result->seconds);
   /* Creation and release of its vectors. */
   sp_profile_add(profile, SP_PHASE_OPERATOR, 0, seconds - result->seconds);
