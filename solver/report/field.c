@@ -33,7 +33,7 @@ typedef struct field_arrays {
   char (*numbers)[NUMBER_LENGTH];
 } field_arrays;
 
-static void free_arrays(field_arrays *arrays) {
+static void field_arrays_destroy(field_arrays *arrays) {
   sp_numbering_destroy(&arrays->separate);
   for (int v = 0; v < arrays->count; v++) free(arrays->values[v]);
   SP_FREE(arrays->by_material, arrays->points, arrays->names, arrays->numbers);
@@ -203,23 +203,17 @@ static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_
   return SP_OK;
 }
 
-static sp_status run_filling(filling *f, size_t points) {
-  const int order = f->space->numbering->order;
-  const size_t elements = (size_t)f->space->mesh->hexes->count, nodes = sp_element_nodes(order);
-  equispaced_lattice(order, f->lattice);
-  lattice_matrix(order, f->matrix);
-  sp_loop_set(points * sizeof *f->first, -1, f->first);
-  SP_TRY(sp_loop_over("field points", elements, nodes, f, find_first));
-  return sp_loop_sum("field points", elements, nodes, f, sizeof(workspace), fill_some, NULL);
-}
-
 static sp_status fill_points(const sp_problem *problem, const sp_space *space,
                              const sp_field_solution *solution, field_arrays *arrays) {
-  const size_t count = (size_t)arrays->point_count;
+  const int order = space->numbering->order;
+  const size_t elements = (size_t)space->mesh->hexes->count, nodes = sp_element_nodes(order);
+  SP_OWNED sp_lid *first = NULL;
   filling f = {
       .problem = problem, .space = space, .x = {solution->x}, .count = 1, .nodes = arrays->nodes};
-  SP_TRY(sp_allocate(count, 3 * sizeof(double), "field points", &arrays->points));
+  SP_TRY(SP_ALLOCATE("field points", SP_ARRAY(arrays->points, 3 * (size_t)arrays->point_count),
+                     SP_ARRAY(first, arrays->point_count)));
   f.points = arrays->points;
+  f.first = first;
   SP_TRY(add_points(arrays, "u", 1, &f.u[0]));
   for (; f.count < SP_TIME_HISTORY && solution->state; f.count++) {
     f.x[f.count] = solution->before[f.count - 1];
@@ -228,10 +222,11 @@ static sp_status fill_points(const sp_problem *problem, const sp_space *space,
   }
   if (sp_materials_have_solution(&problem->materials))
     SP_TRY(add_points(arrays, "error", 1, &f.error));
-  SP_OWNED sp_lid *first = NULL;
-  SP_TRY(sp_allocate(count, sizeof *first, "field points", &first));
-  f.first = first;
-  return run_filling(&f, count);
+  equispaced_lattice(order, f.lattice);
+  lattice_matrix(order, f.matrix);
+  sp_loop_set((size_t)arrays->point_count * sizeof *first, -1, first);
+  SP_TRY(sp_loop_over("field points", elements, nodes, &f, find_first));
+  return sp_loop_sum("field points", elements, nodes, &f, sizeof(workspace), fill_some, NULL);
 }
 
 static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
@@ -280,42 +275,38 @@ static sp_status number_points(const sp_problem *problem, const sp_space *space,
 
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
                          const sp_field_solution *solution, double *seconds) {
-  const bool flux = solution->flux;
   const sp_mesh *mesh = space->mesh;
-  field_arrays arrays = {0};
-  sp_status status = number_points(problem, space, flux, &arrays);
+  char units[3][SP_UNIT_SIZE];
+  SP_AUTO_VALUE(field_arrays) arrays = {0};
+  sp_status status = number_points(problem, space, solution->flux, &arrays);
   if (!status) status = fill_points(problem, space, solution, &arrays);
-  status = sp_agree(mesh->comm, status);
-  if (!status && flux) status = fill_flux(problem, space, solution->x, &arrays);
-  if (!status) status = sp_agree(mesh->comm, fill_cells(mesh, &arrays));
+  SP_TRY(sp_agree(mesh->comm, status));
+  if (solution->flux) SP_TRY(fill_flux(problem, space, solution->x, &arrays));
+  SP_TRY(sp_agree(mesh->comm, fill_cells(mesh, &arrays)));
   if (solution->indicator)
     arrays.list[arrays.count++] = (sp_field_values){.name = "error_indicator",
                                                     .values = solution->indicator,
                                                     .of_elements = true,
                                                     .columns = 1};
-  if (!status) {
-    char units[3][SP_UNIT_SIZE];
-    sp_unit_text(solution->units, SP_OF_LENGTH, units[0]);
-    sp_unit_text(solution->units, SP_OF_TEMPERATURE, units[1]);
-    sp_unit_text(solution->units, (sp_dimension){0, -2, 1}, units[2]);
-    for (int v = 0; v < arrays.count; v++)
-      if (!arrays.list[v].of_elements)
-        arrays.list[v].unit = units[arrays.list[v].columns == 1 ? 1 : 2];
-    const sp_field_data data = {.order = space->numbering->order,
-                                .elements = mesh->hexes->count,
-                                .points = arrays.point_count,
-                                .nodes = arrays.nodes,
-                                .coordinates = arrays.points,
-                                .unit = units[0],
-                                .value_count = arrays.count,
-                                .values = arrays.list,
-                                .text_count = mesh->hexes->volume.group_count,
-                                .text_name = "regions",
-                                .texts = arrays.names};
-    const double start = MPI_Wtime();
-    status = sp_field_file_write(mesh->comm, path, &data, solution->states, solution->state);
-    *seconds = MPI_Wtime() - start;
-  }
-  free_arrays(&arrays);
+  sp_unit_text(solution->units, SP_OF_LENGTH, units[0]);
+  sp_unit_text(solution->units, SP_OF_TEMPERATURE, units[1]);
+  sp_unit_text(solution->units, (sp_dimension){0, -2, 1}, units[2]);
+  for (int v = 0; v < arrays.count; v++)
+    if (!arrays.list[v].of_elements)
+      arrays.list[v].unit = units[arrays.list[v].columns == 1 ? 1 : 2];
+  const sp_field_data data = {.order = space->numbering->order,
+                              .elements = mesh->hexes->count,
+                              .points = arrays.point_count,
+                              .nodes = arrays.nodes,
+                              .coordinates = arrays.points,
+                              .unit = units[0],
+                              .value_count = arrays.count,
+                              .values = arrays.list,
+                              .text_count = mesh->hexes->volume.group_count,
+                              .text_name = "regions",
+                              .texts = arrays.names};
+  const double start = MPI_Wtime();
+  status = sp_field_file_write(mesh->comm, path, &data, solution->states, solution->state);
+  *seconds = MPI_Wtime() - start;
   return status;
 }
