@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/field_file.h"
 #include "io/threads.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
-#include "operators/kinds.h"
 #include "solver/problem/evaluate.h"
 #include "solver/results/flux.h"
 #include "solver/solve/initial.h"

@@ -1,7 +1,6 @@
 #include "solver/run/run.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/rendezvous.h"

@@ -1,6 +1,5 @@
 #include "solver/run/library.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

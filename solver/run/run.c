@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"

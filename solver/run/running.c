@@ -1,8 +1,5 @@
 #include "solver/run/running.h"
 
-#include <stdlib.h>
-
-#include "solver/problem/problem.h"
 #include "solver/problem/linearize.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"

@@ -1,9 +1,7 @@
 #include "solver/run/running.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double ROUNDING = 1e-9; /* of a step, or of the whole time */
