@@ -1,19 +1,15 @@
 /* A case while it runs: its parts and the steps that the program (run.h) and the library
  * (library.c) take: set-up, then solves, each with its results and their report.
  *
- *     begin -> set_up -> solve -> measure -> evaluate -> report (run.h) -> release
+ *     begin -> set_up -> solve -> measure -> evaluate -> report (run.h) -> destroy
  *
  * A report, which shows the facts so far, may be set at any time; sp_running_report_setup begins
  * it. The first two functions are Local, the others Collective over `comm`. */
 #pragma once
 
-#include "solver/report/report.h"
-#include "solver/results/answers.h"
-#include "solver/results/errors.h"
 #include "io/field_file.h"
+#include "solver/report/report.h"
 #include "solver/solve/march.h"
-#include "solver/solve/solver.h"
-#include "solver/solve/workers.h"
 
 /* Results of a case; partial if it stopped early. */
 typedef struct sp_results {
