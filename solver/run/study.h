@@ -21,11 +21,7 @@
  * study_rate is the direction of rates, study_rule the rule by which they are judged. */
 #pragma once
 
-#include "io/profile.h"
-#include "io/terminal.h"
-#include "solver/config/config.h"
-#include "solver/results/rates.h"
-#include "solver/solve/workers.h"
+#include "solver/report/report.h"
 
 typedef struct sp_study_range {
   bool given;
