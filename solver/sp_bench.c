@@ -44,7 +44,6 @@ static sp_status record_provenance(const sp_bench *b, const sp_bench_options *o,
   return SP_OK;
 }
 
-/* Run the study on an open device. Collective. */
 static sp_status run_study(sp_bench *b, const sp_bench_options *o, const char *command_line) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
   SP_AUTO(sp_record) record = NULL;

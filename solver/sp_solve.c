@@ -12,8 +12,6 @@
 #include "solver/report/provenance.h"
 #include "solver/report/summary.h"
 #include "solver/run/run.h"
-#include "solver/run/dry_run.h"
-#include "solver/run/group_table.h"
 #include "solver/run/study.h"
 
 static const char usage[] =
@@ -145,12 +143,12 @@ static sp_status check_launcher(void) {
   return SP_OK;
 }
 
-/* Execute the command line, after the case has been read. */
 static sp_status run_on(const sp_workers *workers, const command *line, const sp_config *config,
                         sp_profile *profile, sp_terminal *terminal) {
   sp_results results;
   if (line->study.given) return sp_study_run(workers, config, &line->study, profile, terminal);
   if (line->groups) return sp_group_table_run(workers, config, terminal);
+  if (line->dry) return sp_dry_run(workers, config, terminal);
   return sp_run(workers, config, profile, terminal, &results);
 }
 
@@ -158,17 +156,12 @@ static sp_status run_config(const command *line, const sp_config *config, sp_sum
                             sp_profile *profile) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line->quiet);
   sp_workers workers;
-  sp_status status;
   terminal.record = sp_summary_record(summary);
-  if (line->dry) {
-    status = sp_dry_run(MPI_COMM_WORLD, config, &terminal);
-  } else {
-    const double start = sp_profile_begin(&terminal, SP_PHASE_DEVICE);
-    status = sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers);
-    sp_profile_end(profile, NULL, SP_PHASE_DEVICE, start); /* print no line before the heading */
-    if (!status) status = run_on(&workers, line, config, profile, &terminal);
-    sp_workers_close(&workers);
-  }
+  const double start = sp_profile_begin(&terminal, SP_PHASE_DEVICE);
+  sp_status status = sp_workers_open(MPI_COMM_WORLD, &config->backend, &workers);
+  sp_profile_end(profile, NULL, SP_PHASE_DEVICE, start); /* print no line before the heading */
+  if (!status) status = run_on(&workers, line, config, profile, &terminal);
+  sp_workers_close(&workers);
   sp_terminal_clear(&terminal);
   return status;
 }

@@ -144,7 +144,7 @@ static inline double *solve_as_program(const char *const *keys, sp_status (*run)
   require(run(&c));
   double *u = test_array(sp_space_dofs(c.solver->space), sizeof *u);
   memcpy(u, c.solution, sp_space_dofs(c.solver->space) * sizeof *u);
-  sp_running_release(&c);
+  sp_running_destroy(&c);
   sp_mesh_destroy(&mesh);
   sp_workers_close(&workers);
   sp_config_destroy(&config);

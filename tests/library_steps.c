@@ -2,7 +2,7 @@
  * program, other steps, arrays, restarts, failures. */
 #include <unistd.h>
 
-#include "solver/run/stepping.h"
+#include "solver/run/running.h"
 #include "tests/library_case.h"
 
 #define TIMED                                                                                      \

@@ -12,7 +12,7 @@ from plotting import plot, refuse, refuse_unreadable
 
 BENCH = os.path.abspath(sys.argv[2])
 h5py, numpy = optional.need("h5py", "numpy")
-paper_figures, bench_figures, paper_data = optional.need("paper_figures", "bench_figures", "paper_data")
+paper_figures, bench_figures = optional.need("paper_figures", "bench_figures")
 
 LADDERS = {("mass", 2): (8, 15), ("bp3.5", 2): (10, 15), ("bp3.5", 3): (6, 9),
            ("bp3.0", 2): (9, 15), ("bp3.0", 3): (9, 8)}  # kernels, highest order
@@ -70,7 +70,7 @@ def same(text, drawn, wanted):
 
 def check_figures(everything, draw):
     """The ladders, cold and warm, and the rooflines of shared memory."""
-    study, rows = paper_data.Study("bench.h5"), {}
+    study, rows = paper_figures.Study("bench.h5"), {}
     for row in everything[everything["precision"] == b"double"]:
         key = (*(row[name].decode() for name in ("what", "problem", "geometry")),
                *(int(row[name]) for name in ("threads", "kernel", "elements", "warm_cache")))
@@ -149,7 +149,7 @@ def main():
     ladders = list(NAMES.values())
     draw_all("bench.h5", "all/figures", ladders + OTHERS + [f"{n}_warm" for n in ladders], [])
     draw_all("mass.h5", "mass", ["rooflines", "bp10_2d"], [*OTHERS[1:], *ladders[1:]], "--format", "svg")
-    lines = drawn_lines(draw["bp10_2d"](paper_data.Study("mass.h5"), []).axes[0])
+    lines = drawn_lines(draw["bp10_2d"](paper_figures.Study("mass.h5"), []).axes[0])
     check(len(lines) == 10 and all(set(line) == {1, 3} for line in lines.values()), f"what is missing is drawn: {lines}")
     rates()
     refuse_unreadable("paper", "not a file of sp_bench", "h5", "-o", "refused")

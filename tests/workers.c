@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "operators/gpus.h"
-#include "solver/run/dry_run.h"
+#include "solver/run/run.h"
 #include "solver/solve/interrupt.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"
@@ -29,6 +29,13 @@ static sp_config *read_settings(const char *const *settings) {
   return config;
 }
 
+/* Give all ranks the results of the first rank with elements. */
+static void share_results(const sp_workers *w, sp_results *results) {
+  sp_results leaders = *results;
+  MPI_Bcast(&leaders, (int)sizeof leaders, MPI_BYTE, w->leader, w->all);
+  if (!w->has_elements) *results = leaders;
+}
+
 /* Run the case on the host on the ranks r with has_elements[r] = '1'. */
 static sp_status run_on(const char *has_elements, const char *const *settings,
                         sp_results *results) {
@@ -43,6 +50,7 @@ static sp_status run_on(const char *has_elements, const char *const *settings,
             !workers.platform.device == (has_elements[world_rank] != '1'),
         "ranks %s", has_elements);
   status = sp_run(&workers, config, &profile, &terminal, results);
+  share_results(&workers, results);
   sp_workers_close(&workers);
   return status;
 }
@@ -205,7 +213,7 @@ static void test_dry_run(void) {
   if (world_rank == 0 && !freopen(OUTPUT, "w", stdout)) MPI_Abort(MPI_COMM_WORLD, 1);
   sp_status status = sp_workers_open_on(MPI_COMM_WORLD, world_rank % 2 == 0, SP_DEVICE_HOST,
                                         SP_TRANSPORT_AUTO, &workers);
-  if (!status) status = sp_dry_run_on(&workers, config, &terminal);
+  if (!status) status = sp_dry_run(&workers, config, &terminal);
   sp_workers_close(&workers);
   sp_config_destroy(&config);
   fflush(stdout);
@@ -287,6 +295,7 @@ static void test_gpus(void) {
   const sp_profile profile = sp_profile_from_now();
   sp_status status = sp_run(&workers, config, &profile, &terminal, &chosen);
   CHECK_OK(status);
+  share_results(&workers, &chosen);
   check_same_everywhere(status, &chosen);
   if (world_rank == 0) {
     const hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);

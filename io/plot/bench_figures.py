@@ -8,8 +8,7 @@ from matplotlib.ticker import MaxNLocator
 import figures
 from failure import Failure
 from figures import pyplot
-from files import read_bench
-from paper_data import PROBLEMS
+from files import PROBLEMS, read_bench
 
 KEY = ("what", "geometry", "precision")
 COLUMNS = (*KEY, "problem", "kernel", "warm_cache", "order", "elements", "dofs", "gdofs_per_second")
@@ -104,10 +103,7 @@ def draw(rows, device):
             over_sizes(grid[1][n], part, rows)
     for line in grid:
         line[0].set_ylabel("GDOF/s (E to E, copies: Gnode/s)")
-    entries = {name: handle for axes in figure.axes for handle, name in
-               zip(*axes.get_legend_handles_labels())}
-    figure.legend(entries.values(), entries.keys(), loc="upper center", ncol=min(3, len(entries)),
-                  bbox_to_anchor=(0.5, 0.0))
+    figures.add_legend_below(figure, figure.axes, ncol=3)
     return figure
 
 

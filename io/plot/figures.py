@@ -34,6 +34,15 @@ def ink(colour):
     return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5 else "white"
 
 
+def add_legend_below(figure, all_axes, **settings):
+    """One legend of all axes, each name once."""
+    entries = {}
+    for axes in all_axes:
+        for handle, name in zip(*axes.get_legend_handles_labels()):
+            entries.setdefault(name, handle)
+    figure.legend(entries.values(), entries.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.0), **settings)
+
+
 def save(figure, path):
     """Write and close the figure; an unknown file name ending is an error of the user."""
     try:

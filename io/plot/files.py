@@ -6,6 +6,8 @@ import h5py
 
 from failure import Failure
 
+PROBLEMS = {"mass": "BP1.0", "bp3.5": "BP3.5", "bp3.0": "BP3.0"}  # of a file of sp_bench: paper's
+
 
 def open_file(path):
     """An open HDF5 file; close it, or use it in a with statement."""

@@ -1,5 +1,5 @@
 """The result figures of the paper (Sections "Empirical performance model" and "Optimizing Benchmark
-Problem ..."), redrawn from a file of sp_bench; paper_data has their numbers.
+Problem ..."), redrawn from a file of sp_bench (solver/bench/bench.h).
 
     rooflines      its rooflines of the three problems        bp30_2d       BP3.0, 2D ladder
     bp10_2d        BP1.0, the ladder                          bp30_shared   BP3.0, kernels 8, 9
@@ -16,11 +16,13 @@ import sys
 import numpy
 
 import figures
-import paper_data
 from failure import Failure
 from figures import pyplot
-from paper_data import Missing, ORDERS, PROBLEMS, Study
+from files import PROBLEMS, read_bench
 
+ORDERS = numpy.arange(1, 16)
+COLUMNS = ("what", "problem", "geometry", "threads", "kernel", "order", "elements", "warm_cache",
+           "flops", "bytes", "tflops", "registers", "shared_traffic")
 FORMATS = ("png", "pdf", "svg")
 MOST_PANELS = 3  # side by side, readable in print
 WIDTH, HEIGHT = 7.2, 3.3  # inches: the width of a page
@@ -29,6 +31,59 @@ WIDTH, HEIGHT = 7.2, 3.3  # inches: the width of a page
 KERNEL_MARKERS = ["o", "s", "^", "D", "v", "P", "<", ">", "h", "p"]
 ROOFLINE = {"color": "#000000", "marker": "x", "linestyle": "--", "markersize": 5}
 PRODUCTION = {"color": "#000000", "marker": "*", "linestyle": "-", "markersize": 6, "linewidth": 1.6}
+
+
+# ---- Numbers ------------------------------------------------------------------------------------
+
+
+class Missing(Exception):
+    """The file lacks rows or rates of a figure; the text says which."""
+
+
+class Study:
+    """The rows of a file (`rows`, by column), and attributes of the measurement (`attributes`)."""
+
+    def __init__(self, path):
+        rows, self.attributes = read_bench(path, COLUMNS)
+        if "precision" in rows.dtype.names:  # the paper uses double
+            rows = rows[rows["precision"] == b"double"]
+        self.rows = {name: rows[name].astype(str) if rows[name].dtype.kind == "S" else rows[name]
+                     for name in COLUMNS}
+
+    def where(self, **key):
+        """Indices of the rows that have these values in these columns."""
+        match = numpy.ones(len(self.rows["what"]), dtype=bool)
+        for name, value in key.items():
+            match &= self.rows[name] == value
+        return numpy.flatnonzero(match)
+
+    def values(self, column, **key):
+        """The values in a column of these rows, ascending."""
+        return sorted(set(self.rows[column][self.where(**key)].tolist()))
+
+    def curve(self, column="tflops", **key):
+        """The column at ORDERS, NaN where the file has no such row; `key` selects at most one row per order."""
+        result = numpy.full(len(ORDERS), numpy.nan)
+        for row in self.where(**key):
+            result[self.rows["order"][row] - 1] = self.rows[column][row]
+        return result
+
+    def meshes(self, wanted, **key):
+        """Numbers of elements of these rows, ascending; if `wanted` is given, only numbers in it."""
+        return [elements for elements in self.values("elements", **key) if not wanted or elements in wanted]
+
+    def copies(self, problem, elements, warm=0, column="tflops"):
+        """The paper's roofline by copies, B_gl F / (d_r + d_w): sp_bench computed it."""
+        return self.curve(column, what="copy", problem=problem, elements=elements, warm_cache=warm)
+
+    def device(self):
+        """The GPU's name, without its number, which follows a comma."""
+        return self.attributes.get("device", "unknown device").split(", GPU ")[0]
+
+
+def ladder_key(problem, threads, warm=0):
+    """The rows of the kernels of a ladder; number 0 of 0 threads is the program's own."""
+    return {"what": "unassembled", "problem": problem, "threads": threads, "warm_cache": warm}
 
 
 # ---- Parts of figures ---------------------------------------------------------------------------
@@ -47,7 +102,7 @@ def kernel_style(number):
 
 def curve(axes, values, name, style):
     """A curve over the order, with a gap where an order is missing."""
-    if paper_data.has(values):
+    if numpy.isfinite(values).any():
         axes.plot(ORDERS, values, label=name, **style)
 
 
@@ -65,19 +120,15 @@ def panels(names, title):
 
 def finish(figure, grid, behind=(), columns=4):
     """Limits, ticks, and one legend below for all panels."""
-    entries = {}
     for axes in (*grid, *behind):
         axes.set_ylim(bottom=0)
-        for handle, name in zip(*axes.get_legend_handles_labels()):
-            entries.setdefault(name, handle)
     curves = [line for axes in grid for line in axes.get_lines() if len(line.get_xdata()) > 2]
     drawn = numpy.isfinite([line.get_ydata() for line in curves]).any(axis=0)
     last = max(int(ORDERS[drawn].max()), 2)
     for axes in grid:
         axes.set_xlim(0.5, last + 0.5)
         axes.set_xticks(range(1, last + 1, 2 if last > 9 else 1))
-    figure.legend(entries.values(), entries.keys(), loc="upper center", ncol=columns,
-                  bbox_to_anchor=(0.5, 0.0), columnspacing=1.5)
+    figures.add_legend_below(figure, (*grid, *behind), ncol=columns, columnspacing=1.5)
     return figure
 
 
@@ -100,22 +151,21 @@ def cache(warm):
 
 def rooflines(study, wanted):
     """Rooflines by copies on every mesh, and by the bandwidth from the memory's clock and bus width."""
-    found = check_panels(paper_data.meshes(study, wanted, what="copy", warm_cache=0),
-                         "copies, inputs not in cache")
+    found = check_panels(study.meshes(wanted, what="copy", warm_cache=0), "copies, inputs not in cache")
     problems = [problem for problem in PROBLEMS
-                if any(paper_data.has(paper_data.copies(study, problem, e, 0)) for e in found)]
+                if any(numpy.isfinite(study.copies(problem, e)).any() for e in found)]
     figure, grid = panels([PROBLEMS[p] for p in problems],
                           f"Rooflines by bandwidth: {study.device()}")
+    bandwidth = study.attributes.get("memory_bandwidth_theoretical")
+    rate = study.attributes.get("fp64_measured")
     for axes, problem in zip(grid, problems):
-        bounds = [paper_data.theoretical_roofline(study, problem, e) for e in found]
-        if bounds[0] is not None:  # an element's flops and bytes are the same on every mesh
-            curve(axes, numpy.fmax.reduce(bounds), "theoretical bandwidth, "
-                  f"{study.rate('memory_bandwidth_theoretical') * 1e-9:.0f} GB/s",
-                  {**ROOFLINE, "marker": "d", "linestyle": "-"})
+        if bandwidth is not None:  # B F / (d_r + d_w), which a copy's row has; of an element the same on every mesh
+            bounds = [study.copies(problem, e, column="flops") / study.copies(problem, e, column="bytes")
+                      for e in found]
+            curve(axes, bandwidth * numpy.fmax.reduce(bounds) * 1e-12,
+                  f"theoretical bandwidth, {bandwidth * 1e-9:.0f} GB/s", {**ROOFLINE, "marker": "d", "linestyle": "-"})
         for n, elements in enumerate(reversed(found)):
-            curve(axes, paper_data.copies(study, problem, elements, 0),
-                  f"copies, {elements} elements", figures.style(n))
-        rate = study.rate("fp64_measured")
+            curve(axes, study.copies(problem, elements), f"copies, {elements} elements", figures.style(n))
         if rate is not None:  # the limit at any bandwidth
             axes.axhline(rate * 1e-12, color="0.5", linestyle=":",
                          label=f"FP64 measured, {rate * 1e-12:.1f} TFLOP/s")
@@ -127,18 +177,19 @@ def ladder(problem, threads, warm):
 
     def draw(study, wanted):
         what = f"{PROBLEMS[problem]}, {threads}D thread blocks, {cache(warm)}"
-        found = check_panels(paper_data.ladder_meshes(study, wanted, problem, threads, warm), what)
+        key, own = ladder_key(problem, threads, warm), ladder_key(problem, 0, warm)
+        found = check_panels(study.meshes(wanted, **key), what)
         figure, grid = panels([f"{e} elements" for e in found], f"{what}: {study.device()}")
-        orders = paper_data.ladder_orders(study, problem, threads, warm)
+        measured = numpy.isin(ORDERS, study.values("order", **key))  # the 3D ladders end at lower orders
         for axes, elements in zip(grid, found):
-            copies = paper_data.copies(study, problem, elements, warm)
-            curve(axes, numpy.where(orders, copies, numpy.nan), "roofline by copies", ROOFLINE)
-            for number in paper_data.numbers(study, problem, threads, warm):
-                curve(axes, paper_data.kernel(study, problem, threads, number, elements, warm),
-                      f"kernel {number}", kernel_style(number))
-            production = paper_data.production(study, problem, elements, warm)
-            curve(axes, numpy.where(orders, production, numpy.nan), "production, stored factors",
-                  PRODUCTION)
+            copies = study.copies(problem, elements, warm)
+            curve(axes, numpy.where(measured, copies, numpy.nan), "roofline by copies", ROOFLINE)
+            for number in study.values("kernel", **key):
+                curve(axes, study.curve(kernel=number, elements=elements, **key), f"kernel {number}",
+                      kernel_style(number))
+            # With stored factors they move the bytes that the roofline counts.
+            production = study.curve(kernel=0, geometry="stored", elements=elements, **own)
+            curve(axes, numpy.where(measured, production, numpy.nan), "production, stored factors", PRODUCTION)
         return finish(figure, grid)
 
     return draw
@@ -149,28 +200,31 @@ def shared(problem, chosen):
 
     def draw(study, wanted):
         what = f"{PROBLEMS[problem]}, 2D thread blocks, {cache(False)}"
-        present = [n for n in paper_data.numbers(study, problem, 2, 0) if n in chosen]
+        key = ladder_key(problem, 2)
+        present = [n for n in study.values("kernel", **key) if n in chosen]
         if not present:
             raise Missing(f"no rows of {what}, kernels {', '.join(map(str, chosen))}")
-        rates = [(study.rate(f"shared_bandwidth_{name}"), text, style) for name, text, style in
+        rates = [(study.attributes.get(f"shared_bandwidth_{name}"), text, style) for name, text, style in
                  (("formula", "by the paper's formula", figures.style(1)),
                   ("measured", "measured", figures.style(2)))]
         if rates[0][0] is None:
             raise Missing("the shared memory's bandwidth is not in the file")
-        elements = paper_data.ladder_meshes(study, wanted, problem, 2, 0)[-1:]
-        if not elements:
+        found = study.meshes(wanted, **key)
+        if not found:
             raise Missing(f"no rows of {what}")
+        elements = found[-1]
         figure, grid = panels([f"kernel {n}" for n in present],
-                              f"{what}, {elements[0]} elements: {study.device()}")
+                              f"{what}, {elements} elements: {study.device()}")
         for axes, number in zip(grid, present):
-            copies = paper_data.copies(study, problem, elements[0], 0)
+            row = {"kernel": number, "elements": elements, **key}
+            copies, traffic = study.copies(problem, elements), study.curve("shared_traffic", **row)
+            traffic[traffic == 0] = numpy.nan
             curve(axes, copies, "roofline by copies", ROOFLINE)
-            for rate, text, style in rates:
-                bound = paper_data.shared_roofline(study, problem, number, elements[0], rate)
+            for rate, text, style in rates:  # B_sh F / (s_r + s_w), F and s_r + s_w per element
+                bound = rate * (study.curve("flops", **row) / elements) / traffic * 1e-12
                 curve(axes, numpy.fmin(copies, bound),
                       f"with shared memory, {rate * 1e-12:.1f} TB/s {text}", style)
-            curve(axes, paper_data.kernel(study, problem, 2, number, elements[0], 0), "kernel",
-                  figures.style(0))
+            curve(axes, study.curve(**row), "kernel", figures.style(0))
         return finish(figure, grid, columns=2)
 
     return draw
@@ -180,19 +234,20 @@ def unrolling(study, wanted):
     """Kernels 2 and 3, with registers per thread as bars in the background."""
     what = f"BP3.5, 2D thread blocks, {cache(False)}"
     pair = ((2, "kernel 2, loops not unrolled"), (3, "kernel 3, unrolled"))
-    if not {2, 3} <= set(paper_data.numbers(study, "bp3.5", 2, 0)):
+    key = ladder_key("bp3.5", 2)
+    if not {2, 3} <= set(study.values("kernel", **key)):
         raise Missing(f"no rows of {what}, kernels 2, 3")
-    found = check_panels(paper_data.ladder_meshes(study, wanted, "bp3.5", 2, 0), what)
+    found = check_panels(study.meshes(wanted, **key), what)
     figure, grid = panels([f"{e} elements" for e in found], f"{what}: {study.device()}")
     bars = [axes.twinx() for axes in grid]
     for axes, behind, elements in zip(grid, bars, found):
         for n, (number, name) in enumerate(pair):
-            key = (study, "bp3.5", 2, number, elements, 0)
-            registers = numpy.nan_to_num(paper_data.kernel(*key, "registers"))
+            row = {"kernel": number, "elements": elements, **key}
+            registers = numpy.nan_to_num(study.curve("registers", **row))
             behind.bar(ORDERS + 0.4 * n - 0.2, registers, 0.36, color=figures.COLOURS[n], alpha=0.3,
                        hatch="////" if n == 0 else None, edgecolor="white", linewidth=0,
                        label=f"registers of kernel {number}")
-            curve(axes, paper_data.kernel(*key), name, figures.style(n))
+            curve(axes, study.curve(**row), name, figures.style(n))
         behind.grid(visible=False)
         axes.set_zorder(behind.get_zorder() + 1)
         axes.patch.set_visible(False)
@@ -238,8 +293,7 @@ def paper(arguments):
     wanted = parse_elements(arguments.elements)
     study = Study(arguments.file)
     cold, warm = table()
-    if not any(paper_data.numbers(study, problem, threads, 1)
-               for problem in PROBLEMS for threads in (2, 3)):
+    if not any(len(study.where(**ladder_key(problem, threads, 1))) for problem in PROBLEMS for threads in (2, 3)):
         warm = []
     left_out, drawn = [], 0
     for name, draw in cold + warm:

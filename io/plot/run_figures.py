@@ -170,21 +170,14 @@ def levels_of(path):
     return {name: float(row["seconds"]) for name, row in zip(names, rows)}
 
 
-def colours_of(parts):
-    """The colour of each part: by phase, or by the order of the levels."""
-    return {name: PHASE_COLOURS.get(name, LEVEL_COLOURS[min(n, len(LEVEL_COLOURS) - 1)])
-            for n, name in enumerate(parts)}
-
-
 def stack(axes, place, parts, legend_has):
     """One bar of the shares of `parts` in their sum; returns the sum."""
-    colours = colours_of(parts)
     whole, left = sum(parts.values()), 0
-    for name, seconds in parts.items():
+    for n, (name, seconds) in enumerate(parts.items()):
         share = max(seconds, 0) / whole if whole > 0 else 0
         if share == 0:
             continue
-        colour = colours[name]
+        colour = PHASE_COLOURS.get(name, LEVEL_COLOURS[min(n, len(LEVEL_COLOURS) - 1)])
         axes.barh(place, share, left=left, height=0.7, color=colour, edgecolor="white",
                   linewidth=0.4, label=None if name in legend_has else name)
         legend_has.add(name)

@@ -30,7 +30,6 @@
 
 /* ---- Options ---- */
 
-/* The kinds of measurements. */
 typedef enum sp_bench_what {
   SP_BENCH_COPY,        /* for the roofline */
   SP_BENCH_UNASSEMBLED, /* from E-vector to E-vector, as in the paper */
@@ -73,12 +72,9 @@ typedef struct sp_bench_options {
 } sp_bench_options;
 
 /* Parse the command line. *out keeps a pointer into argv, whose lists are modified. Errors:
- * SP_ERR_INPUT. Local. */
+ * SP_ERR_INPUT. Local, as are the next two. */
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out);
-
 bool sp_bench_has(const sp_bench_options *options, sp_bench_option option, int64_t value);
-
-/* Print the text of --help. Local. */
 void sp_bench_print_usage(void);
 
 /* ---- Measurements ---- */
@@ -144,12 +140,8 @@ void sp_bench_close(sp_bench *b);
  * SP_ERR_SYSTEM, also for a wrong result. */
 sp_status sp_bench_measure(sp_bench *b, sp_bench_row *row);
 
-/* Make factors and work space of the kernel row->paper, and set row->resources. */
-sp_status sp_bench_paper_create(sp_bench *b, sp_bench_row *row);
-
 /* Queue one call; `turn` is its number, from 0, for choosing the input set. Local. */
 typedef sp_status sp_bench_call(const sp_bench *b, int turn);
-sp_bench_call sp_bench_paper_call;
 
 /* The number of input sets of `bytes` each that together are several times larger than the cache; 1
  * with warm_cache. The same on all ranks, for the largest `bytes` of any rank. */

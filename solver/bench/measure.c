@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/hash.h"
 #include "mesh/box.h"
+#include "mesh/geometry.h"
 #include "mesh/mesh.h"
 #include "operators/counts.h"
 #include "solver/linear/cg.h"
@@ -40,7 +42,6 @@ static sp_status create_space(sp_bench *b) {
   return sp_space_create(b->platform, b->mesh, b->made.order, &b->space);
 }
 
-/* Mark the DOFs on the boundary. */
 static void constrain_boundary(sp_bench *b) {
   int indices[SP_MAX_NQ * SP_MAX_NQ];
   const sp_numbering *numbering = b->space->numbering;
@@ -288,6 +289,51 @@ static sp_status time_cg(sp_bench *b, sp_bench_row *row) {
   return SP_OK;
 }
 
+/* ---- Kernels of the paper (operators/paper/paper.h) ---- */
+
+/* Some operators need only the last of the seven factors. */
+static sp_status create_factors(sp_bench *b) {
+  const sp_rule *rule = sp_operator_rule(b->made.problem, b->made.order);
+  const size_t points = sp_rule_points(rule), elements = (size_t)b->mesh->hexes->count;
+  const size_t count = (size_t)sp_operator_rows[b->made.problem].factors * points;
+  SP_OWNED double *all = NULL, *values = NULL;
+  SP_TRY(SP_ALLOCATE("geometric factors", SP_ARRAY(all, SP_FACTORS * points),
+                     SP_ARRAY(values, elements * count)));
+  for (size_t e = 0; e < elements; e++) {
+    SP_TRY(sp_geometry_factors(b->mesh->hexes, (sp_lid)e, rule, all));
+    memcpy(&values[e * count], &all[SP_FACTORS * points - count], count * sizeof *values);
+  }
+  SP_TRY(sp_vector_create(b->platform, SP_DOUBLE, (size_t)b->sets * elements * count, &b->factors));
+  for (int n = 0; n < b->sets; n++) {
+    sp_vector set = sp_vector_part(&b->factors, (size_t)n * elements * count, elements * count);
+    SP_TRY(sp_vector_write(values, &set));
+  }
+  return SP_OK;
+}
+
+/* Make factors and work space of the kernel row->paper, and set row->resources. Collective. */
+static sp_status create_paper(sp_bench *b, sp_bench_row *row) {
+  const size_t bytes = row->paper->workspace(row->order, b->mesh->hexes->count);
+  sp_status status = sp_paper_prepare(b->platform->device, row->order);
+  if (!status) status = create_factors(b);
+  if (!status && bytes > 0)
+    status = sp_vector_create(b->platform, SP_DOUBLE, (bytes + sizeof(double) - 1) / sizeof(double),
+                              &b->workspace);
+  if (!status) status = row->paper->order[row->order].resources(&row->resources);
+  return sp_agree(b->platform->comm, status);
+}
+
+static sp_status call_paper(const sp_bench *b, int turn) {
+  const size_t set = (size_t)(turn % b->sets), factors = b->factors.count / (size_t)b->sets;
+  const sp_paper_arguments arguments = {.elements = b->mesh->hexes->count,
+                                        .factors = (double *)b->factors.data + set * factors,
+                                        .q = (double *)b->from.data + set * b->size,
+                                        .aq = (double *)b->to.data + set * b->size,
+                                        .workspace = b->workspace.data,
+                                        .lambda = SP_BENCH_LAMBDA};
+  return b->made.paper->order[b->made.order].launch(b->platform->device, &arguments);
+}
+
 /* ---- Measurements ---- */
 
 /* Create an operator per input set: it contains its geometry. */
@@ -348,6 +394,6 @@ sp_status sp_bench_measure(sp_bench *b, sp_bench_row *row) {
   }
   if (!row->paper) return time_operator(b, row);
   SP_TRY(set_vectors(b, (size_t)elements * np, b->x, b->space->numbering->nodes));
-  SP_TRY(sp_bench_paper_create(b, row));
-  return check_and_time(b, sp_bench_paper_call, row);
+  SP_TRY(create_paper(b, row));
+  return check_and_time(b, call_paper, row);
 }

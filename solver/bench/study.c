@@ -1,7 +1,6 @@
 #include "solver/bench/bench.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

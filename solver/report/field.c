@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/field_file.h"
 #include "io/threads.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
-#include "operators/kinds.h"
 #include "solver/problem/evaluate.h"
 #include "solver/results/flux.h"
 #include "solver/solve/initial.h"
@@ -19,39 +17,29 @@ enum {
   NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
 };
 
-/* The points of this rank: point of each node, [elements][nodes]. */
-typedef struct field_points {
-  sp_lid count;
-  const sp_lid *nodes;
-} field_points;
-
-/* The values of the file, and scratch to make them. The flux is computed for one element at a time:
- * values at the nodes and at equispaced points, [nodes]. */
+/* The points and values of the file on this rank. */
 typedef struct field_arrays {
+  sp_lid point_count;
+  const sp_lid *nodes;    /* point of each node, [elements][nodes] */
   sp_numbering *separate; /* the points of a periodic mesh, else NULL */
-  sp_lid *by_material;    /* the nodes of field_points if materials share no points, else NULL */
-  double *points;         /* [points][3] */
+  sp_lid *by_material;    /* `nodes` if materials share no points, else NULL */
+  double *points;         /* [point_count][3] */
   sp_field_values list[VALUES];
   void *values[VALUES]; /* of the list; NULL: borrowed */
   int count;
-  double *sums[4];    /* L-vectors */
   const char **names; /* [volume.group_count] */
   char (*numbers)[NUMBER_LENGTH];
-  double *nodal, *local;
 } field_arrays;
 
-static void free_arrays(field_arrays *arrays) {
+static void field_arrays_destroy(field_arrays *arrays) {
   sp_numbering_destroy(&arrays->separate);
-  for (int s = 0; s < 4; s++) free(arrays->sums[s]);
   for (int v = 0; v < arrays->count; v++) free(arrays->values[v]);
-  SP_FREE(arrays->by_material, arrays->points, arrays->names, arrays->numbers, arrays->nodal,
-          arrays->local);
+  SP_FREE(arrays->by_material, arrays->points, arrays->names, arrays->numbers);
 }
 
-/* Add `count` values of points to the file, zero at first: *out = those. */
-static sp_status add_points(field_arrays *arrays, const char *name, int columns, sp_lid count,
-                            double **out) {
-  SP_TRY(sp_allocate((size_t)count, (size_t)columns * sizeof(double), "field", out));
+/* Add values of points to the file, zero at first: *out = those. */
+static sp_status add_points(field_arrays *arrays, const char *name, int columns, double **out) {
+  SP_TRY(sp_allocate((size_t)arrays->point_count, (size_t)columns * sizeof(double), "field", out));
   arrays->values[arrays->count] = *out;
   arrays->list[arrays->count++] =
       (sp_field_values){.name = name, .values = *out, .columns = columns};
@@ -92,8 +80,8 @@ static sp_status separate_places(const sp_mesh *mesh, int order, sp_numbering **
 /* Give each material points of its own: the first material at a point keeps it, others get new
  * ones. */
 static sp_status separate_materials(const sp_problem *problem, const sp_hexes *hexes, size_t nodes,
-                                    field_points *points, field_arrays *arrays) {
-  const size_t count = (size_t)points->count;
+                                    field_arrays *arrays) {
+  const size_t count = (size_t)arrays->point_count;
   /* The first material at a point, the last one that got a new point, and that new point. */
   SP_OWNED int *owner = NULL, *last = NULL;
   SP_OWNED sp_lid *copy = NULL;
@@ -105,45 +93,46 @@ static sp_status separate_materials(const sp_problem *problem, const sp_hexes *h
     for (size_t e = 0; e < (size_t)hexes->count; e++) {
       if (problem->materials.of_volume[hexes->volumes[e]] != m) continue;
       for (size_t n = e * nodes; n < (e + 1) * nodes; n++) {
-        const sp_lid p = points->nodes[n];
+        const sp_lid p = arrays->nodes[n];
         if (owner[p] < 0) owner[p] = m;
         if (owner[p] != m && last[p] != m) {
           last[p] = m;
-          copy[p] = points->count++;
+          copy[p] = arrays->point_count++;
         }
         arrays->by_material[n] = owner[p] == m ? p : copy[p];
       }
-      if (points->count > INT32_MAX - (sp_lid)nodes)
+      if (arrays->point_count > INT32_MAX - (sp_lid)nodes)
         return sp_fail(SP_ERR_INPUT, "more than %d points of the field on a rank", INT32_MAX);
     }
-  points->nodes = arrays->by_material;
+  arrays->nodes = arrays->by_material;
   return SP_OK;
 }
 
 /* Compute kappa grad u, [points][3]. Collective. */
 static sp_status fill_flux(const sp_problem *problem, const sp_space *space, const double *x,
-                           const field_points *points, field_arrays *arrays) {
+                           field_arrays *arrays) {
   const sp_hexes *hexes = space->mesh->hexes;
   const int order = space->numbering->order, nq = order + 1;
   const size_t nodes = sp_element_nodes(order), dofs = (size_t)space->numbering->local;
   double matrix[SP_MAX_NQ * SP_MAX_NQ];
   double *flux;
-  sp_status status = add_points(arrays, "kappa_grad_u", 3, points->count, &flux);
-  if (!status) status = sp_allocate(nodes, sizeof(double), "field", &arrays->nodal);
-  if (!status) status = sp_allocate(nodes, sizeof(double), "field", &arrays->local);
-  for (int s = 0; s < 4 && !status; s++)
-    status = sp_allocate(dofs, sizeof(double), "field", &arrays->sums[s]);
+  SP_OWNED double *nodal = NULL, *local = NULL, *sums = NULL; /* of an element; L-vectors */
+  sp_status status = add_points(arrays, "kappa_grad_u", 3, &flux);
+  if (!status)
+    status = SP_ALLOCATE("field", SP_ARRAY(nodal, nodes), SP_ARRAY(local, nodes),
+                         SP_ARRAY(sums, 4 * dofs));
   SP_TRY(sp_agree(space->mesh->comm, status));
+  double *const gradient[] = {sums, sums + dofs, sums + 2 * dofs};
   lattice_matrix(order, matrix);
   for (int m = 0; m < problem->materials.count; m++) {
-    SP_TRY(sp_flux_of_material(problem, space, m, x, arrays->sums, arrays->sums[3]));
+    SP_TRY(sp_flux_of_material(problem, space, m, x, gradient, sums + 3 * dofs));
     for (size_t e = 0; e < (size_t)hexes->count; e++) {
       if (problem->materials.of_volume[hexes->volumes[e]] != m) continue;
-      const sp_lid *place = &points->nodes[e * nodes];
+      const sp_lid *place = &arrays->nodes[e * nodes];
       for (size_t d = 0; d < 3; d++) {
-        sp_numbering_gather(space->numbering, (sp_lid)e, arrays->sums[d], arrays->nodal);
-        sp_tensor_apply(nq, nq, matrix, matrix, matrix, arrays->nodal, arrays->local);
-        for (size_t n = 0; n < nodes; n++) flux[3 * (size_t)place[n] + d] = arrays->local[n];
+        sp_numbering_gather(space->numbering, (sp_lid)e, gradient[d], nodal);
+        sp_tensor_apply(nq, nq, matrix, matrix, matrix, nodal, local);
+        for (size_t n = 0; n < nodes; n++) flux[3 * (size_t)place[n] + d] = local[n];
       }
     }
   }
@@ -156,7 +145,7 @@ typedef struct filling {
   const sp_space *space;
   const double *x[SP_TIME_HISTORY]; /* the solution, and earlier ones */
   int count;
-  const sp_lid *nodes; /* of field_points */
+  const sp_lid *nodes; /* of field_arrays */
   sp_lid *first;       /* [points], the first element at each */
   double lattice[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ];
   double *points, *u[SP_TIME_HISTORY], *error; /* [points][3]; [points]; the last, or NULL */
@@ -212,36 +201,30 @@ static sp_status fill_some(void *filling_, void *workspace_, size_t begin, size_
   return SP_OK;
 }
 
-static sp_status run_filling(filling *f, size_t points) {
-  const int order = f->space->numbering->order;
-  const size_t elements = (size_t)f->space->mesh->hexes->count, nodes = sp_element_nodes(order);
-  equispaced_lattice(order, f->lattice);
-  lattice_matrix(order, f->matrix);
-  sp_loop_set(points * sizeof *f->first, -1, f->first);
-  SP_TRY(sp_loop_over("field points", elements, nodes, f, find_first));
-  return sp_loop_sum("field points", elements, nodes, f, sizeof(workspace), fill_some, NULL);
-}
-
 static sp_status fill_points(const sp_problem *problem, const sp_space *space,
-                             const sp_field_solution *solution, const field_points *points,
-                             field_arrays *arrays) {
-  const size_t count = (size_t)points->count;
+                             const sp_field_solution *solution, field_arrays *arrays) {
+  const int order = space->numbering->order;
+  const size_t elements = (size_t)space->mesh->hexes->count, nodes = sp_element_nodes(order);
+  SP_OWNED sp_lid *first = NULL;
   filling f = {
-      .problem = problem, .space = space, .x = {solution->x}, .count = 1, .nodes = points->nodes};
-  SP_TRY(sp_allocate(count, 3 * sizeof(double), "field points", &arrays->points));
+      .problem = problem, .space = space, .x = {solution->x}, .count = 1, .nodes = arrays->nodes};
+  SP_TRY(SP_ALLOCATE("field points", SP_ARRAY(arrays->points, 3 * (size_t)arrays->point_count),
+                     SP_ARRAY(first, arrays->point_count)));
   f.points = arrays->points;
-  SP_TRY(add_points(arrays, "u", 1, points->count, &f.u[0]));
+  f.first = first;
+  SP_TRY(add_points(arrays, "u", 1, &f.u[0]));
   for (; f.count < SP_TIME_HISTORY && solution->state; f.count++) {
     f.x[f.count] = solution->before[f.count - 1];
-    SP_TRY(add_points(arrays, sp_initial_names[f.count], 1, points->count, &f.u[f.count]));
+    SP_TRY(add_points(arrays, sp_initial_names[f.count], 1, &f.u[f.count]));
     arrays->list[arrays->count - 1].kept = true;
   }
   if (sp_materials_have_solution(&problem->materials))
-    SP_TRY(add_points(arrays, "error", 1, points->count, &f.error));
-  SP_OWNED sp_lid *first = NULL;
-  SP_TRY(sp_allocate(count, sizeof *first, "field points", &first));
-  f.first = first;
-  return run_filling(&f, count);
+    SP_TRY(add_points(arrays, "error", 1, &f.error));
+  equispaced_lattice(order, f.lattice);
+  lattice_matrix(order, f.matrix);
+  sp_loop_set((size_t)arrays->point_count * sizeof *first, -1, first);
+  SP_TRY(sp_loop_over("field points", elements, nodes, &f, find_first));
+  return sp_loop_sum("field points", elements, nodes, &f, sizeof(workspace), fill_some, NULL);
 }
 
 static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
@@ -275,57 +258,53 @@ static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
 
 /* Number the points; elements of a rank share them. */
 static sp_status number_points(const sp_problem *problem, const sp_space *space, bool flux,
-                               field_points *points, field_arrays *arrays) {
+                               field_arrays *arrays) {
   const sp_numbering *numbering = space->numbering;
   if (space->mesh->periodic) {
     SP_TRY(separate_places(space->mesh, numbering->order, &arrays->separate));
     numbering = arrays->separate;
   }
-  *points = (field_points){numbering->local, numbering->nodes};
+  arrays->point_count = numbering->local;
+  arrays->nodes = numbering->nodes;
   if (!flux || problem->materials.count == 1) return SP_OK;
-  return separate_materials(problem, space->mesh->hexes, sp_element_nodes(numbering->order), points,
+  return separate_materials(problem, space->mesh->hexes, sp_element_nodes(numbering->order),
                             arrays);
 }
 
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
                          const sp_field_solution *solution, double *seconds) {
-  const bool flux = solution->flux;
   const sp_mesh *mesh = space->mesh;
-  field_points points = {0};
-  field_arrays arrays = {0};
-  sp_status status = number_points(problem, space, flux, &points, &arrays);
-  if (!status) status = fill_points(problem, space, solution, &points, &arrays);
-  status = sp_agree(mesh->comm, status);
-  if (!status && flux) status = fill_flux(problem, space, solution->x, &points, &arrays);
-  if (!status) status = sp_agree(mesh->comm, fill_cells(mesh, &arrays));
+  char units[3][SP_UNIT_SIZE];
+  SP_AUTO_VALUE(field_arrays) arrays = {0};
+  sp_status status = number_points(problem, space, solution->flux, &arrays);
+  if (!status) status = fill_points(problem, space, solution, &arrays);
+  SP_TRY(sp_agree(mesh->comm, status));
+  if (solution->flux) SP_TRY(fill_flux(problem, space, solution->x, &arrays));
+  SP_TRY(sp_agree(mesh->comm, fill_cells(mesh, &arrays)));
   if (solution->indicator)
     arrays.list[arrays.count++] = (sp_field_values){.name = "error_indicator",
                                                     .values = solution->indicator,
                                                     .of_elements = true,
                                                     .columns = 1};
-  if (!status) {
-    char units[3][SP_UNIT_SIZE];
-    sp_unit_text(solution->units, SP_OF_LENGTH, units[0]);
-    sp_unit_text(solution->units, SP_OF_TEMPERATURE, units[1]);
-    sp_unit_text(solution->units, (sp_dimension){0, -2, 1}, units[2]);
-    for (int v = 0; v < arrays.count; v++)
-      if (!arrays.list[v].of_elements)
-        arrays.list[v].unit = units[arrays.list[v].columns == 1 ? 1 : 2];
-    const sp_field_data data = {.order = space->numbering->order,
-                                .elements = mesh->hexes->count,
-                                .points = points.count,
-                                .nodes = points.nodes,
-                                .coordinates = arrays.points,
-                                .unit = units[0],
-                                .value_count = arrays.count,
-                                .values = arrays.list,
-                                .text_count = mesh->hexes->volume.group_count,
-                                .text_name = "regions",
-                                .texts = arrays.names};
-    const double start = MPI_Wtime();
-    status = sp_field_file_write(mesh->comm, path, &data, solution->states, solution->state);
-    *seconds = MPI_Wtime() - start;
-  }
-  free_arrays(&arrays);
+  sp_unit_text(solution->units, SP_OF_LENGTH, units[0]);
+  sp_unit_text(solution->units, SP_OF_TEMPERATURE, units[1]);
+  sp_unit_text(solution->units, (sp_dimension){0, -2, 1}, units[2]);
+  for (int v = 0; v < arrays.count; v++)
+    if (!arrays.list[v].of_elements)
+      arrays.list[v].unit = units[arrays.list[v].columns == 1 ? 1 : 2];
+  const sp_field_data data = {.order = space->numbering->order,
+                              .elements = mesh->hexes->count,
+                              .points = arrays.point_count,
+                              .nodes = arrays.nodes,
+                              .coordinates = arrays.points,
+                              .unit = units[0],
+                              .value_count = arrays.count,
+                              .values = arrays.list,
+                              .text_count = mesh->hexes->volume.group_count,
+                              .text_name = "regions",
+                              .texts = arrays.names};
+  const double start = MPI_Wtime();
+  status = sp_field_file_write(mesh->comm, path, &data, solution->states, solution->state);
+  *seconds = MPI_Wtime() - start;
   return status;
 }

@@ -4,19 +4,12 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "mesh/divide.h"
 #include "mesh/gmsh/gmsh.h"
 #include "operators/kinds.h"
 #include "solver/problem/groups.h"
 #include "solver/problem/materials.h"
-
-/* Find a note: fill `text` and `numbers`; false if there is none. */
-typedef struct sp_note_type {
-  const char *name;
-  bool (*find)(const sp_note_facts *facts, sp_note *note);
-} sp_note_type;
 
 /* ---- Writing ---- */
 
@@ -27,9 +20,8 @@ static void add_number(sp_note *note, const char *name, double value) {
 }
 
 /* Set the text, and add a number unless `name` is NULL; returns true. */
-static bool write_note(sp_note *note, const char *name, double value, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static bool write_note(sp_note *note, const char *name, double value, const char *format, ...) {
+__attribute__((format(printf, 4, 5))) static bool
+write_note(sp_note *note, const char *name, double value, const char *format, ...) {
   va_list arguments;
   if (name) add_number(note, name, value);
   va_start(arguments, format);
@@ -38,21 +30,24 @@ static bool write_note(sp_note *note, const char *name, double value, const char
   return true;
 }
 
-/* A list of names with commas between them; the first few are enough. */
+/* A list of different names with commas between them; the first few are enough. */
+enum { LISTED = 6 };
 typedef struct name_list {
   int count;
+  const char *names[LISTED + 1]; /* [count] */
   size_t used;
   char text[700];
 } name_list;
 
 static void add_name(name_list *list, const char *prefix, const char *name) {
-  enum { LISTED = 6 };
+  for (int i = 0; i < list->count; i++)
+    if (list->names[i] == name) return;
   if (list->count > LISTED) return;
   list->used +=
       (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, "%s%s%.100s",
                        list->count ? ", " : "", list->count < LISTED ? prefix : "",
                        list->count < LISTED ? name : "...");
-  list->count++;
+  list->names[list->count++] = name;
 }
 
 /* ---- The mesh ---- */
@@ -293,10 +288,7 @@ static bool find_jumps(const sp_note_facts *f, sp_note *note) {
   for (int which = 0; which < FORMULAS; which++)
     for (int m = 0; m < all->count; m++) {
       const sp_expression *formula = jump_of(&all->list[m], which);
-      bool skip = !formula;
-      for (int before = 0; before < m && !skip; before++)
-        skip = jump_of(&all->list[before], which) == formula;
-      if (!skip) add_name(&names, "", formula->where);
+      if (formula) add_name(&names, "", formula->where);
     }
   return names.count > 0 && sp_operator_rows[f->problem->kind].collocated &&
          write_note(note, NULL, 0,
@@ -474,11 +466,9 @@ static bool find_switches(const sp_note_facts *f, sp_note *note) {
   const sp_problem *problem = f->problem;
   name_list names = {0};
   for (int m = 0; m < problem->materials.count; m++) {
-    const sp_material *list = problem->materials.list;
-    bool skip = list[m].elements == 0 || !list[m].forcing || !list[m].forcing->switches;
-    for (int before = 0; before < m && !skip; before++)
-      skip = list[before].elements > 0 && list[before].forcing == list[m].forcing;
-    if (!skip) add_name(&names, "", list[m].forcing->where);
+    const sp_material *material = &problem->materials.list[m];
+    if (material->elements > 0 && material->forcing && material->forcing->switches)
+      add_name(&names, "", material->forcing->where);
   }
   for (int p = 0; p < problem->part_count; p++) {
     const sp_expression *formula = problem->parts[p].formula;
@@ -492,10 +482,9 @@ static bool find_switches(const sp_note_facts *f, sp_note *note) {
 
 /* ---- All ---- */
 
-enum { OF_FIT = 4, OF_MESH = 12 }; /* first types: of the mesh alone; with config */
 #define NOTE(name)                                                                                 \
   { #name, find_##name }
-static const sp_note_type types[] = {
+const sp_note_type sp_note_types[SP_NOTES] = {
     NOTE(lost),      NOTE(misfits),     NOTE(coincident),    NOTE(turned),        NOTE(left_out),
     NOTE(divided),   NOTE(curved),      NOTE(flat),          NOTE(unit),          NOTE(flattened),
     NOTE(volume),    NOTE(cut_columns), NOTE(unnamed_faces), NOTE(parts),         NOTE(pinched),
@@ -503,22 +492,3 @@ static const sp_note_type types[] = {
     NOTE(source),    NOTE(flux),        NOTE(alpha),         NOTE(forcing),       NOTE(kink),
     NOTE(boundary),  NOTE(dirichlet),   NOTE(defect),        NOTE(magnification), NOTE(rounding),
     NOTE(fluxes),    NOTE(coarse),      NOTE(kelvin),        NOTE(switches)};
-static_assert(sizeof types / sizeof *types <= SP_NOTES_MOST, "a note of each type must fit");
-
-const sp_note *sp_notes_get(const sp_notes *notes, const char *name) {
-  for (const sp_note *note = notes->list; note < notes->list + notes->count; note++)
-    if (strcmp(note->name, name) == 0) return note;
-  return NULL;
-}
-
-void sp_notes_find(const sp_note_facts *facts, sp_notes *notes) {
-  const size_t count = facts->problem  ? sizeof types / sizeof *types
-                       : facts->config ? OF_MESH
-                                       : OF_FIT;
-  for (size_t t = 0; t < count; t++) {
-    sp_note *note = &notes->list[notes->count];
-    if (sp_notes_get(notes, types[t].name)) continue;
-    *note = (sp_note){.name = types[t].name};
-    notes->count += types[t].find(facts, note);
-  }
-}

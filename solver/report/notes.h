@@ -1,7 +1,6 @@
 /* Notes: facts that a user should know about a case besides its results, as values. A note is one
- * row of one table in notes.c: a name and a function that finds it. A run and a study collect notes
- * with the same call; the report (solver/report/report.h) prints and records them. All functions
- * Local. */
+ * row of one table in notes.c: a name and a function that finds it. The report of a run or a study
+ * (solver/report/report.h) collects, prints and records them. */
 #pragma once
 
 #include "solver/config/config.h"
@@ -11,7 +10,7 @@
 #include "solver/problem/source.h"
 #include "solver/results/resolution.h"
 
-enum { SP_NOTES_MOST = 34, SP_NOTE_NUMBERS = 3 };
+enum { SP_NOTE_NUMBERS = 3 };
 
 typedef struct sp_note {
   const char *name; /* of its type */
@@ -22,12 +21,6 @@ typedef struct sp_note {
     double value;
   } numbers[SP_NOTE_NUMBERS]; /* [count] */
 } sp_note;
-
-/* At most one note of each type, in the order in which they were found. All zero at first. */
-typedef struct sp_notes {
-  int count;
-  sp_note list[SP_NOTES_MOST];
-} sp_notes;
 
 /* Facts that notes are made from. Zeros: no note. */
 typedef struct sp_note_facts {
@@ -53,9 +46,12 @@ typedef struct sp_note_facts {
 /* An element is too coarse if its indicator is above this part of the range of u. */
 #define SP_NOTE_COARSE 0.01
 
-/* Find notes of all types that `notes` does not have yet, and append them; without a problem, only
- * notes on the mesh, without config too, only notes on its fit. */
-void sp_notes_find(const sp_note_facts *facts, sp_notes *notes);
+/* `find` sets text and numbers of a note that is zero otherwise; false if there is none. Local. */
+typedef struct sp_note_type {
+  const char *name;
+  bool (*find)(const sp_note_facts *facts, sp_note *note);
+} sp_note_type;
 
-/* The note of a name, or NULL. */
-const sp_note *sp_notes_get(const sp_notes *notes, const char *name);
+/* The first types need only the mesh, the next ones also config, others the problem. */
+enum { SP_NOTES_OF_FIT = 4, SP_NOTES_OF_MESH = 12, SP_NOTES = 34 };
+extern const sp_note_type sp_note_types[SP_NOTES];

@@ -17,14 +17,6 @@
 
 extern char **environ;
 
-const char *sp_version(void) {
-  return SP_VERSION;
-}
-
-const char *sp_revision(void) {
-  return SP_REVISION;
-}
-
 void sp_version_print(void) {
   char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
   int length;
@@ -32,8 +24,8 @@ void sp_version_print(void) {
   MPI_Get_library_version(mpi, &length);
   mpi[strcspn(mpi, ",\n")] = '\0';
   H5get_libversion(&major, &minor, &release);
-  printf("sp_solve %s\n", sp_version());
-  printf("revision   %s\n", sp_revision());
+  printf("sp_solve %s\n", SP_VERSION);
+  printf("revision   %s\n", SP_REVISION);
 #ifdef __clang__
   printf("compiler   %s\n", __VERSION__);
 #else
@@ -53,7 +45,7 @@ void sp_record_program(sp_record *record, const char *program) {
   if (!gmtime_r(&now, &utc) || !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc))
     text[0] = '\0';
   sp_record_add(record, "program %s, version %s, git_revision %s, start_time %s", program,
-                sp_version(), sp_revision(), text);
+                SP_VERSION, SP_REVISION, text);
 }
 
 sp_status sp_list_hosts(MPI_Comm comm, char **hosts) {

@@ -1,15 +1,10 @@
 /* Version of this program and of its libraries; time, place and environment of a run, for the files
- * it writes. */
+ * it writes. The revision is git's, "-dirty" if the tree had changes, "unknown" without git. */
 #pragma once
 
 #include <stddef.h>
 
 #include "io/record.h"
-
-/* "0.2.0"; and the git revision, "-dirty" if the tree had changes, "unknown" without git.
- * Constants. Local. */
-const char *sp_version(void);
-const char *sp_revision(void);
 
 /* Print version, revision, compiler, MPI, HDF5, gmsh and backends to standard output. Local. */
 void sp_version_print(void);

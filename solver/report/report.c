@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "io/file.h"
+#include "mesh/gmsh/gmsh.h"
 #include "solver/config/config.h"
 #include "solver/report/provenance.h"
 
@@ -15,6 +17,54 @@ static void keep_failure(sp_report *report, sp_status status) {
 
 static bool has_log(const sp_report *report) {
   return report->log && !report->log_failure.status;
+}
+
+/* ---- Files ---- */
+
+static sp_status check_part(const sp_output_path *outputs, int count, const char *mesh, int part) {
+  char what[64];
+  SP_OWNED char *path = NULL;
+  SP_TRY(sp_gmsh_part_path(mesh, part, &path));
+  snprintf(what, sizeof what, "part %d of the mesh", part);
+  const sp_input_path input = {.what = what, .path = path};
+  return sp_output_paths_check(outputs, count, &input, 1);
+}
+
+/* Check outputs against the parts of the mesh. The other files that the run reads were checked with
+ * the case (solver/config/config.h). */
+static sp_status check_parts(const sp_config *config, const sp_output_path *outputs, int count) {
+  int parts = 0;
+  if (config->mesh.shape == SP_SHAPE_FILE) SP_TRY(sp_gmsh_count_parts(config->mesh.file, &parts));
+  for (int part = 1; part <= parts; part++)
+    SP_TRY(check_part(outputs, count, config->mesh.file, part));
+  return SP_OK;
+}
+
+sp_status sp_outputs_check_beside(const sp_config *config, const sp_output_path *other) {
+  sp_output_path all[SP_OUTPUTS + 1];
+  sp_config_outputs(config, all);
+  all[SP_OUTPUTS] = *other;
+  const sp_input_path inputs[] = {
+      {.what = "the mesh", .path = config->mesh.file},
+      {.what = "the initial field", .path = sp_statement_initial_file(&config->statement)}};
+  SP_TRY(sp_output_paths_check(other, 1, inputs, sizeof inputs / sizeof *inputs));
+  SP_TRY(sp_output_paths_check(all, SP_OUTPUTS + 1, NULL, 0));
+  return check_parts(config, other, 1);
+}
+
+sp_status sp_outputs_check(MPI_Comm comm, const sp_config *config) {
+  sp_output_path outputs[SP_OUTPUTS];
+  const int rank = sp_comm_rank(comm);
+  sp_config_outputs(config, outputs);
+  sp_status status = check_parts(config, outputs, SP_OUTPUTS);
+  for (int o = 0; o < SP_OUTPUTS && rank == 0 && !status; o++) {
+    if (outputs[o].path[0] && !outputs[o].purpose[0])
+      status = sp_file_try(outputs[o].path, SP_FILE_HDF5);
+    if (status)
+      status = sp_fail(status, "cannot write %s %s: %s", outputs[o].name, outputs[o].path,
+                       sp_error_message());
+  }
+  return sp_agree(comm, status);
 }
 
 /* ---- Heading ---- */
@@ -87,8 +137,8 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, boo
                          sp_terminal *terminal, sp_report **out) {
   MPI_Comm comm = workers->comm;
   const int rank = sp_comm_rank(comm);
+  SP_AUTO(sp_report) report = NULL;
   *out = NULL;
-  sp_report *report;
   sp_status status = sp_allocate(1, sizeof *report, "report", &report);
   if (!status) {
     *report = (sp_report){.workers = workers,
@@ -100,15 +150,12 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, boo
     if (rank == 0 && !report->record) status = sp_record_create(&report->record);
     if (!status && rank == 0 && logs && config->output.log[0]) status = create_log(report);
   }
-  status = sp_agree(comm, status);
-  if (!status) status = record_provenance(report);
-  if (status) {
-    sp_report_close(&report);
-    return status;
-  }
+  SP_TRY(sp_agree(comm, status));
+  SP_TRY(record_provenance(report));
   sp_record_print(report->record, terminal,
                   "sp_solve {version:s} ({git_revision:s}), {ranks:d} rank{ranks?s}\n\n");
   *out = report;
+  report = NULL;
   return SP_OK;
 }
 
@@ -161,25 +208,6 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
 
 /* ---- Phases ---- */
 
-void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds) {
-  const int64_t iterations = result->iterations;
-  const struct {
-    sp_phase phase;
-    double seconds;
-  } parts[] = {{SP_PHASE_MATVEC, result->matvec_seconds},
-               {SP_PHASE_WAIT, result->wait_seconds},
-               {SP_PHASE_VECTORS, result->update_seconds},
-               {SP_PHASE_PRECONDITION, result->preconditioner_seconds},
-               {SP_PHASE_RESIDUAL, result->residual_seconds},
-               {SP_PHASE_REDUCTIONS, result->reduction_seconds}};
-  for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
-    sp_profile_add(profile, parts[p].phase, parts[p].seconds > 0 ? iterations : 0,
-                   parts[p].seconds);
-  sp_profile_add(profile, SP_PHASE_SOLVE, 1, result->seconds);
-  /* Creation and release of its vectors. */
-  sp_profile_add(profile, SP_PHASE_OPERATOR, 0, seconds - result->seconds);
-}
-
 typedef struct short_text {
   char text[24];
 } short_text;
@@ -224,7 +252,6 @@ static void record_phases(const sp_profile *profile, const sp_phase_row *rows, s
   sp_record_close(record);
 }
 
-/* Record and print the table. */
 static void report_phases(sp_report *report, const sp_profile *profile, const sp_phase_row *rows) {
   sp_terminal *t = report->terminal;
   record_phases(profile, rows, report->record);
@@ -242,13 +269,10 @@ void sp_report_phases(sp_report *report, const sp_profile *profile) {
 
 /* ---- Results ---- */
 
-/* Largest resident size of any rank, and the sum, in bytes. */
-static void measure_memory(MPI_Comm comm, double *largest, double *sum) {
+double sp_peak_memory(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  const double bytes = 1024.0 * (double)usage.ru_maxrss;
-  MPI_Allreduce(&bytes, largest, 1, MPI_DOUBLE, MPI_MAX, comm);
-  MPI_Allreduce(&bytes, sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+  return 1024.0 * (double)usage.ru_maxrss;
 }
 
 /* The mean of all applications on the slowest rank. */
@@ -291,15 +315,17 @@ static void print_files(const sp_report *report) {
                          : "[\n  field            {field:s}\n]");
 }
 
-sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
-                            const sp_error_norms *norms) {
+void sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
+                       const sp_error_norms *norms) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
   sp_phase_row rows[SP_PHASES];
+  const double memory = sp_peak_memory();
   double largest, all;
   report->outcome.solved = true;
   report->outcome.iterations = result->iterations;
-  measure_memory(report->comm, &largest, &all);
+  MPI_Allreduce(&memory, &largest, 1, MPI_DOUBLE, MPI_MAX, report->comm);
+  MPI_Allreduce(&memory, &all, 1, MPI_DOUBLE, MPI_SUM, report->comm);
   sp_profile_rows(report->comm, profile, rows);
   record_results(report, rows, result, norms);
   sp_record_add(record, "peak_memory %g [B], peak_memory_of_a_rank %g [B]", all, largest);
@@ -322,7 +348,6 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
                   "  memory           {peak_memory*1e-6:.1f} MB at the peak, "
                   "{peak_memory_of_a_rank*1e-6:.1f} MB on the largest rank\n");
   print_files(report);
-  return SP_OK;
 }
 
 /* ---- Outcome ---- */
@@ -339,7 +364,6 @@ static void close_log(sp_report *report, const sp_kept_error *outcome) {
 }
 
 sp_status sp_report_finish(sp_report *report, sp_status status) {
-  if (!report) return status;
   sp_kept_error outcome;
   sp_error_keep(status, &outcome);
   sp_terminal_clear(report->terminal);
@@ -352,7 +376,7 @@ sp_status sp_report_finish(sp_report *report, sp_status status) {
   return sp_error_restore(&outcome);
 }
 
-void sp_report_close(sp_report **report) {
+void sp_report_destroy(sp_report **report) {
   if (!*report) return;
   /* Without sp_report_finish the last rows are lost; the log stays as it was last written. */
   if ((*report)->log) (void)sp_run_log_close(&(*report)->log);

@@ -31,19 +31,30 @@ static void record_note(sp_record *record, const sp_note *note) {
   sp_record_close(record);
 }
 
+const sp_note *sp_report_note(const sp_report *report, const char *name) {
+  for (const sp_note *note = report->notes; note < report->notes + report->note_count; note++)
+    if (strcmp(note->name, name) == 0) return note;
+  return NULL;
+}
+
 void sp_report_find_notes(sp_report *report, const sp_note_facts *facts) {
-  sp_record *record = report->record;
-  int before = report->notes.count;
-  sp_notes_find(facts, &report->notes);
-  sp_record_open(record, SP_RECORD_TABLE, "notes");
-  for (; before < report->notes.count; before++) record_note(record, &report->notes.list[before]);
-  sp_record_close(record);
+  const int count = facts->problem ? SP_NOTES : facts->config ? SP_NOTES_OF_MESH : SP_NOTES_OF_FIT;
+  sp_record_open(report->record, SP_RECORD_TABLE, "notes");
+  for (const sp_note_type *type = sp_note_types; type < sp_note_types + count; type++) {
+    if (sp_report_note(report, type->name)) continue;
+    sp_note *note = &report->notes[report->note_count];
+    *note = (sp_note){.name = type->name};
+    if (!type->find(facts, note)) continue;
+    report->note_count++;
+    record_note(report->record, note);
+  }
+  sp_record_close(report->record);
 }
 
 void sp_report_print_notes(sp_report *report) {
-  for (; report->notes_printed < report->notes.count; report->notes_printed++)
+  for (; report->notes_printed < report->note_count; report->notes_printed++)
     sp_terminal_print(report->terminal, "  %-16s %s\n", "note",
-                      report->notes.list[report->notes_printed].text);
+                      report->notes[report->notes_printed].text);
 }
 
 /* ---- Device ---- */
@@ -119,12 +130,6 @@ static const char *mesh_name(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.box.map];
 }
 
-/* The preconditioner to try if `name` does not converge, NULL if `name` is the best one. */
-static const char *better_preconditioner(sp_operator_kind kind, const char *name) {
-  const char *best = sp_preconditioner_names[sp_precondition_best(kind)];
-  return strcmp(best, name) == 0 ? NULL : best;
-}
-
 /* Record the identity of a mesh file, and print the size of a geometry from CAD. */
 static void report_file(sp_report *report, const sp_hexes_file *file) {
   char hash[24];
@@ -151,13 +156,12 @@ static void report_mesh(sp_report *report, const sp_hexes_file *file) {
   if (config->mesh.shape == SP_SHAPE_FILE) report_file(report, file);
 }
 
-sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
-                          const sp_preconditioner *preconditioner,
-                          const char *preconditioner_reason, const sp_problem *problem,
-                          const sp_jacobian_range *range) {
+void sp_report_setup(sp_report *report, const sp_solver *solver) {
   const sp_config *config = report->config;
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
+  const sp_operator *op = solver->system->op;
+  const sp_preconditioner *preconditioner = solver->preconditioner;
   char described[256] = "";
   if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
   const sp_operator_row *row = &sp_operator_rows[op->kind];
@@ -165,22 +169,23 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   report->flops = op->flops;
   report->bytes = op->bytes;
   report->dofs = (double)op->global_dofs;
-  report->outcome.better = better_preconditioner(op->kind, name);
+  const char *best = sp_preconditioner_names[sp_precondition_best(op->kind)];
+  report->outcome.better = strcmp(best, name) == 0 ? NULL : best;
   report->outcome.cure = preconditioner ? preconditioner->cure : NULL;
 
   sp_record_add(record,
                 "device %s, exchange %s, geometry %s, geometry_reason %s, solver %s, "
                 "preconditioner %s, preconditioner_details %s, preconditioner_reason %s",
                 op->backend->describe(op->device), op->space->transport,
-                sp_geometry_names[op->geometry], geometry_reason,
+                sp_geometry_names[op->geometry], solver->facts.geometry_reason,
                 sp_cg_is_in_one_sweep(op, preconditioner) ? "CG in one sweep" : "CG", name,
-                described, preconditioner_reason);
+                described, solver->kind_reason);
   sp_record_add(record,
                 "elements %lld, order %d, dofs %lld, flops_per_matvec %g [1], "
                 "bytes_per_matvec %g [B], smallest_jacobian %g [1], largest_jacobian %g [1], "
                 "smallest_scaled_jacobian %g [1]",
                 (long long)op->space->mesh->global_elements, op->order, (long long)op->global_dofs,
-                op->flops, op->bytes, range->smallest, range->largest,
+                op->flops, op->bytes, solver->range.smallest, solver->range.largest,
                 op->space->mesh->shape.quality);
 
   sp_report_device(report->workers, t);
@@ -188,7 +193,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   report_mesh(report, &op->space->mesh->hexes->file);
   sp_record_print(record, t, "  discretization   N = {order:d}, {dofs:d} degrees of freedom\n");
   sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_names[op->kind]);
-  print_materials(t, config, row, &problem->materials);
+  print_materials(t, config, row, &solver->problem->materials);
   sp_record_print(record, t,
                   "  geometry         {geometry:s}: {geometry_reason:s}\n"
                   "  solver           {solver:s}, tolerance {case.solver.tolerance:.3g} on the ");
@@ -198,5 +203,6 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   sp_record_print(record, t,
                   "  preconditioner   {preconditioner:s}: {preconditioner_reason:s}\n"
                   "[                   {preconditioner_details:s}\n]");
-  return SP_OK;
+  if (solver->facts.weak)
+    sp_record_real(record, "mean_magnification", solver->facts.weak->magnification, "1");
 }

@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 #include "io/file.h"
-#include "solver/report/outcome.h"
-#include "solver/report/outputs.h"
 #include "solver/report/provenance.h"
+#include "solver/report/report.h"
 
 struct sp_summary {
   MPI_Comm comm;
@@ -62,7 +61,6 @@ sp_status sp_summary_format(sp_record *record, const sp_kept_error *outcome, cha
   return sp_record_format(record, text);
 }
 
-/* Open the document on this rank. */
 static sp_status open_on_rank(sp_summary *summary, const char *case_file) {
   const int rank = sp_comm_rank(summary->comm);
   if (strcmp(summary->path.path, "-") == 0)
@@ -103,7 +101,6 @@ sp_status sp_summary_check(sp_summary *summary, const sp_config *config) {
   return status;
 }
 
-/* Write the document; called on rank 0. */
 static sp_status write_document(sp_summary *summary, const sp_kept_error *outcome) {
   SP_OWNED char *text = NULL;
   sp_status status = sp_summary_format(summary->record, outcome, &text);

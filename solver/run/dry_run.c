@@ -1,9 +1,8 @@
-#include "solver/run/dry_run.h"
+#include "solver/run/run.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h> /* defines __GLIBC__ */
-#include <sys/resource.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -13,23 +12,9 @@
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
 #include "solver/linear/smoother.h"
-#include "solver/report/outputs.h"
-#include "solver/report/report.h"
-#include "solver/results/answers.h"
-#include "solver/results/probe.h"
-#include "solver/results/quantities.h"
 #include "solver/solve/initial.h"
-#include "solver/solve/mesh.h"
 #include "solver/solve/precondition.h"
 
-/* Return the peak resident size of this process so far. */
-static double most_so_far(void) {
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return 1024.0 * (double)usage.ru_maxrss;
-}
-
-/* Return the resident memory of this process. */
 static double resident_memory(void) {
   long pages = 0, resident = 0;
 #ifdef __GLIBC__
@@ -41,7 +26,7 @@ static double resident_memory(void) {
     fclose(stream);
   }
   if (resident > 0) return (double)resident * (double)sysconf(_SC_PAGESIZE);
-  return most_so_far(); /* without /proc */
+  return sp_peak_memory(); /* without /proc */
 }
 
 /* ---- Memory per DOF ---- */
@@ -77,7 +62,6 @@ static double at_order(const double row[ORDERS], int order) {
   return row[i] + (row[i + 1] - row[i]) * (a - 1.0 / order) / (a - b);
 }
 
-/* The part of a run. */
 typedef struct part {
   double elements, dofs; /* DOFs of several ranks count as one in all */
   double host, device;   /* bytes */
@@ -127,7 +111,6 @@ static sp_status choose_cycle(const sp_config *config, const sp_backend *backend
   return SP_OK;
 }
 
-/* Describe the operator and the preconditioner. */
 static sp_status describe_solver(const sp_config *config, const sp_backend *backend,
                                  const sp_mesh *mesh, const sp_problem *problem, part *p) {
   const sp_materials *materials = &problem->materials;
@@ -204,7 +187,7 @@ static sp_status check_and_estimate(const sp_workers *workers, const sp_config *
   SP_TRY(sp_case_mesh(workers, &coarse, &config->statement, &config->wanted, &profile, terminal,
                       &mesh));
   SP_TRY(check_case(&larger, workers->platform.backend, mesh, p));
-  p->host = fmax(p->host + before, most_so_far()); /* reading a mesh file may take more */
+  p->host = fmax(p->host + before, sp_peak_memory()); /* reading a mesh file may take more */
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
   sp_report_device(workers, terminal);
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
@@ -260,8 +243,8 @@ static void print_memory(sp_terminal *t, const char *name, double all, double la
                     1e-6 * largest);
 }
 
-sp_status sp_dry_run_on(const sp_workers *w, const sp_config *config, sp_terminal *terminal) {
-  part p = {.host = most_so_far()};
+sp_status sp_dry_run(const sp_workers *w, const sp_config *config, sp_terminal *terminal) {
+  part p = {.host = sp_peak_memory()};
   SP_TRY(sp_workers_meet(w, w->has_elements ? check_and_estimate(w, config, terminal, &p) : SP_OK));
   const double own[] = {p.elements, p.dofs, p.host, p.device};
   double sum[4], largest[4];
@@ -273,12 +256,4 @@ sp_status sp_dry_run_on(const sp_workers *w, const sp_config *config, sp_termina
   print_memory(terminal, "memory", sum[2], largest[2]);
   if (sum[3] > 0) print_memory(terminal, "device memory", sum[3], largest[3]);
   return check_machine(w->all, terminal, p.host);
-}
-
-sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal) {
-  sp_workers workers;
-  sp_status status = sp_workers_open(comm, &config->backend, &workers);
-  if (!status) status = sp_dry_run_on(&workers, config, terminal);
-  sp_workers_close(&workers);
-  return status;
 }

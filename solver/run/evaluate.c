@@ -1,8 +1,9 @@
-/* Results of a solution: probes, fluxes, balance. */
+/* Results of a solution: probes, fluxes, balance, and the field. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "solver/report/field.h"
 #include "solver/run/running.h"
 
 /* Compute the balance, the results and the heat of materials. */
@@ -103,4 +104,53 @@ double sp_running_flux_error(const sp_running *c) {
   if (o->criterion != SP_CG_ENERGY || !sp_running_has_balance(c) || is_flat(c)) return 0;
   return o->tolerance * c->results->cg.energy * sqrt(balance->fluxes.stiffness) /
          sp_balance_flow(balance);
+}
+
+/* ---- The field ---- */
+
+sp_status sp_running_find_indicator(sp_running *c) {
+  const size_t elements = (size_t)c->mesh->hexes->count;
+  sp_status status = SP_OK;
+  if (!c->bars.indicator)
+    status =
+        sp_allocate(elements, sizeof *c->bars.indicator, "error indicator", &c->bars.indicator);
+  if (!status) status = sp_resolution_indicate(c->solver->space, c->solution, c->bars.indicator);
+  return sp_agree(c->workers->comm, status);
+}
+
+/* Add the state in time, and the solutions before it. */
+static sp_status add_state(sp_running *c, sp_field_state *state, sp_field_solution *solution) {
+  const size_t dofs = sp_space_dofs(c->solver->space);
+  *state = (sp_field_state){.time = sp_march_time(c->march),
+                            .known = sp_march_known(c->march),
+                            .length = sp_march_length(c->march)};
+  solution->state = state;
+  for (int i = 1; i < SP_TIME_HISTORY; i++) { /* the march has copied these initial vectors */
+    double *before = c->initial + (size_t)i * dofs;
+    SP_TRY(sp_march_fetch_before(c->march, i, before));
+    solution->before[i - 1] = before;
+  }
+  return SP_OK;
+}
+
+sp_status sp_running_write_field(sp_running *c, sp_status solved) {
+  const char *path = solved ? c->config->output.unconverged : c->config->output.field;
+  sp_field_solution solution = {.x = c->solution,
+                                .flux = c->config->output.flux,
+                                .units = &c->config->wanted.units,
+                                .states = c->written.states};
+  sp_field_state state;
+  double seconds;
+  if (!c->config->output.field[0] || !c->report) return SP_OK;
+  if (c->config->output.accuracy && !c->march) SP_TRY(sp_running_find_indicator(c));
+  solution.indicator = c->bars.indicator;
+  sp_running_enter(c, SP_PHASE_FIELD);
+  if (c->march) SP_TRY(add_state(c, &state, &solution));
+  SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
+  sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
+  c->written.states += c->march != NULL;
+  c->written.field = path;
+  sp_record_text(c->report->record, "field", path);
+  sp_running_enter(c, SP_PHASES);
+  return SP_OK;
 }

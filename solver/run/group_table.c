@@ -1,15 +1,11 @@
-#include "solver/run/group_table.h"
+#include "solver/run/run.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/rendezvous.h"
 #include "mesh/geometry.h"
 #include "operators/reduction.h"
-#include "solver/report/report.h"
-#include "solver/solve/mesh.h"
 
 /* Sums over the elements or faces of a group. */
 enum { COUNT, MEASURE, CENTRE, NORMAL = CENTRE + 3, SUMS = NORMAL + 3 };
@@ -19,23 +15,18 @@ typedef struct picture_face {
   double group, corners[4][3];
 } picture_face;
 
-/* Volume groups that have sides of the faces of a surface group: the lowest and the highest index,
- * and others between; of elements in several groups the lowest. */
-typedef struct bodies {
-  int lowest, highest, others; /* INT_MAX and -1: none */
-} bodies;
-
 typedef struct table {
   const sp_hexes *hexes;
-  int *group_of_volume; /* [volume.count], the lowest; INT_MAX: none */
-  bodies *bodies;       /* [groups] */
+  int *group_of_volume; /* [volume.count], the lowest; -1: none */
+  bool *beside;         /* [groups][volume groups]: elements beside the faces; by group_of_volume */
   double (*sums)[SUMS]; /* [volume groups + groups] */
   picture_face *faces;
   size_t face_count;
 } table;
 
 /* The corners of a face, seen from outside in the order of the header. */
-static void keep_face(table *t, sp_lid e, int f, int group) {
+static sp_status keep_face(table *t, sp_lid e, int f, int group) {
+  SP_TRY(sp_reserve(t->face_count, 1, sizeof *t->faces, "faces", &t->faces));
   picture_face *face = &t->faces[t->face_count++];
   int corners[4];
   sp_slot_corners(SP_FACE_SLOT + f, corners);
@@ -49,16 +40,18 @@ static void keep_face(table *t, sp_lid e, int f, int group) {
     memcpy(face->corners[c],
            &sp_hexes_lattice(t->hexes, e)[3 * sp_corner_node(t->hexes->map_order, corners[c])],
            sizeof face->corners[c]);
+  return SP_OK;
 }
 
-/* Add an element or, unless it is negative, its face f to the sums of its groups. A face between
- * elements has two sides, each of which counts for a half. */
+/* Add an element or, unless it is negative, its face f to its groups. A face between elements has
+ * two sides, each of which counts for a half. */
 static sp_status add_sample(table *t, sp_lid e, int f, const sp_rule *rule, sp_sample *sample) {
   const sp_hexes *hexes = t->hexes;
   const sp_family *family = f < 0 ? &hexes->volume : &hexes->surface;
   const int side = f < 0 ? hexes->volumes[e] : hexes->surfaces[e][f];
   const int part = f < 0 ? side : sp_surface_of(side);
-  const int first_row = f < 0 ? 0 : hexes->volume.group_count;
+  const int bodies = hexes->volume.group_count, body = t->group_of_volume[hexes->volumes[e]];
+  const int first_row = f < 0 ? 0 : bodies;
   const double share = side == part ? 1 : 0.5;
   double sums[SUMS] = {[COUNT] = share};
   if (part < 0) return SP_OK;
@@ -74,72 +67,27 @@ static sp_status add_sample(table *t, sp_lid e, int f, const sp_rule *rule, sp_s
   for (int g = 0; g < family->group_count; g++) {
     if (!sp_group_has(&family->groups[g], part)) continue;
     for (int s = 0; s < SUMS; s++) t->sums[first_row + g][s] += sums[s];
-    if (f >= 0) keep_face(t, e, f, first_row + g);
+    if (f >= 0) SP_TRY(keep_face(t, e, f, first_row + g));
+    if (f >= 0 && body >= 0) t->beside[(size_t)g * (size_t)bodies + (size_t)body] = true;
   }
-  return SP_OK;
-}
-
-/* Call `add` for each side of a face and the volume group there. */
-static void visit_sides(const table *t, void (*add)(bodies *, int)) {
-  const sp_hexes *hexes = t->hexes;
-  for (sp_lid e = 0; e < hexes->count; e++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const int surface = sp_surface_of(hexes->surfaces[e][f]);
-      const int body = t->group_of_volume[hexes->volumes[e]];
-      for (int g = 0; g < hexes->surface.group_count && surface >= 0 && body < INT_MAX; g++)
-        if (sp_group_has(&hexes->surface.groups[g], surface)) add(&t->bodies[g], body);
-    }
-}
-
-static void add_ends(bodies *b, int body) {
-  b->lowest = body < b->lowest ? body : b->lowest;
-  b->highest = body > b->highest ? body : b->highest;
-}
-
-static void add_others(bodies *b, int body) {
-  b->others |= body != b->lowest && body != b->highest;
-}
-
-static void join_bodies(const table *t, MPI_Comm comm) {
-  for (int g = 0; g < t->hexes->surface.group_count; g++) {
-    int ends[] = {t->bodies[g].lowest, -t->bodies[g].highest, -t->bodies[g].others};
-    MPI_Allreduce(MPI_IN_PLACE, ends, 3, MPI_INT, MPI_MIN, comm);
-    t->bodies[g] = (bodies){ends[0], -ends[1], -ends[2]};
-  }
-}
-
-/* Find the bodies that surface groups separate. Contacts are no bodies. */
-static sp_status find_bodies(table *t, MPI_Comm comm) {
-  const sp_hexes *hexes = t->hexes;
-  const size_t groups = (size_t)hexes->surface.group_count;
-  SP_TRY(sp_agree(comm, SP_ALLOCATE("groups", SP_ARRAY(t->group_of_volume, hexes->volume.count),
-                                    SP_ARRAY(t->bodies, groups))));
-  for (int v = 0; v < hexes->volume.count; v++) {
-    t->group_of_volume[v] = INT_MAX;
-    for (int g = hexes->volume.group_count - 1; g >= 0; g--)
-      if (sp_group_has(&hexes->volume.groups[g], v)) t->group_of_volume[v] = g;
-  }
-  for (size_t g = 0; g < groups; g++) t->bodies[g] = (bodies){INT_MAX, -1, 0};
-  visit_sides(t, add_ends);
-  join_bodies(t, comm);
-  visit_sides(t, add_others);
-  join_bodies(t, comm);
   return SP_OK;
 }
 
 static sp_status measure_groups(table *t) {
   SP_OWNED sp_sample *sample = NULL;
   const sp_hexes *hexes = t->hexes;
-  const size_t rows = (size_t)(hexes->volume.group_count + hexes->surface.group_count);
+  const size_t bodies = (size_t)hexes->volume.group_count;
+  const size_t surfaces = (size_t)hexes->surface.group_count;
   sp_rule rule;
   sp_rule_gl(2 * hexes->map_order, &rule); /* exact */
-  SP_TRY(SP_ALLOCATE("groups", SP_ARRAY(t->sums, rows), SP_ARRAY(sample, 1)));
-  size_t faces = 0;
-  for (sp_lid e = 0; e < hexes->count; e++)
-    for (int f = 0; f < SP_FACES; f++)
-      for (int g = 0, s = sp_surface_of(hexes->surfaces[e][f]); g < hexes->surface.group_count; g++)
-        faces += s >= 0 && sp_group_has(&hexes->surface.groups[g], s);
-  SP_TRY(sp_allocate(faces, sizeof *t->faces, "faces", &t->faces));
+  SP_TRY(SP_ALLOCATE("groups", SP_ARRAY(t->sums, bodies + surfaces), SP_ARRAY(sample, 1),
+                     SP_ARRAY(t->group_of_volume, hexes->volume.count),
+                     SP_ARRAY(t->beside, surfaces * bodies)));
+  for (int v = 0; v < hexes->volume.count; v++) {
+    t->group_of_volume[v] = -1;
+    for (int g = (int)bodies - 1; g >= 0; g--)
+      if (sp_group_has(&hexes->volume.groups[g], v)) t->group_of_volume[v] = g;
+  }
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = -1; f < SP_FACES; f++) SP_TRY(add_sample(t, e, f, &rule, sample));
   return SP_OK;
@@ -149,16 +97,17 @@ static void name_group(const sp_group *group, size_t size, char *name) {
   snprintf(name, size, group->name[0] ? "%s" : "%.0s%d", group->name, group->number);
 }
 
-/* "base", "base, pin" or "base, pin, ..." in text[size]; empty if there are no bodies. */
-static void list_bodies(const table *t, const bodies *b, size_t size, char *text) {
-  const sp_group *groups = t->hexes->volume.groups;
-  char ends[2][300];
-  text[0] = '\0';
-  if (b->highest < 0) return;
-  name_group(&groups[b->lowest], sizeof ends[0], ends[0]);
-  name_group(&groups[b->highest], sizeof ends[1], ends[1]);
-  snprintf(text, size, "%s%s%s%s", ends[0], b->lowest < b->highest ? ", " : "",
-           b->lowest < b->highest ? ends[1] : "", b->others ? ", ..." : "");
+/* The lowest and the highest of the bodies beside a surface group, "base", "base, pin" or "base,
+ * pin, ...", in text[size]; empty if there are none. */
+static void list_bodies(const table *t, int surface, size_t size, char *text) {
+  const int bodies = t->hexes->volume.group_count;
+  const bool *beside = &t->beside[(size_t)surface * (size_t)bodies];
+  char ends[2][300] = {"", ""};
+  int count = 0;
+  for (int b = 0; b < bodies; b++)
+    if (beside[b]) name_group(&t->hexes->volume.groups[b], sizeof ends[0], ends[count++ > 0]);
+  snprintf(text, size, "%s%s%s%s", ends[0], count > 1 ? ", " : "", ends[1],
+           count > 2 ? ", ..." : "");
 }
 
 static void print_group_row(const table *t, int row, const double sums[SUMS],
@@ -171,7 +120,7 @@ static void print_group_row(const table *t, int row, const double sums[SUMS],
   double mean[SUMS], *n = &mean[NORMAL];
   name_group(is_surface ? &t->hexes->surface.groups[row - volumes] : &t->hexes->volume.groups[row],
              sizeof name, name);
-  if (is_surface) list_bodies(t, &t->bodies[row - volumes], sizeof between, between);
+  if (is_surface) list_bodies(t, row - volumes, sizeof between, between);
   double size = 1e-300;
   for (int s = 0; s < SUMS; s++) {
     mean[s] = sums[MEASURE] > 0 ? sums[s] / sums[MEASURE] : 0;
@@ -235,18 +184,20 @@ static sp_status run_table(const sp_workers *workers, const sp_config *config,
   SP_TRY(sp_case_mesh(workers, &config->mesh, &config->statement, &config->wanted, &profile,
                       terminal, &mesh));
   table t = {.hexes = mesh->hexes};
-  const int rows = t.hexes->volume.group_count + t.hexes->surface.group_count;
+  const int bodies = t.hexes->volume.group_count, surfaces = t.hexes->surface.group_count;
   sp_status status = sp_agree(mesh->comm, measure_groups(&t));
-  if (!status) status = find_bodies(&t, mesh->comm);
   if (!status)
-    status = sp_reduction_sum(workers->platform.reduction, rows * SUMS, (double *)t.sums, SP_OK);
+    status = sp_reduction_sum(workers->platform.reduction, (bodies + surfaces) * SUMS,
+                              (double *)t.sums, SP_OK);
+  if (!status)
+    MPI_Allreduce(MPI_IN_PLACE, t.beside, surfaces * bodies, MPI_C_BOOL, MPI_LOR, mesh->comm);
   MPI_Bcast(&recorded, 1, MPI_INT, 0, mesh->comm);
   if (!status && recorded)
     status = sp_gather_records(mesh->comm, t.faces, t.face_count, sizeof *faces, "faces", &faces,
                                &count);
   if (!status) print_table(&t, faces, count, terminal);
   if (!status) status = print_notes(config, mesh, terminal);
-  SP_FREE(t.sums, t.faces, t.group_of_volume, t.bodies);
+  SP_FREE(t.sums, t.faces, t.group_of_volume, t.beside);
   return status;
 }
 

@@ -1,6 +1,5 @@
 #include "solver/run/library.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +39,7 @@ static sp_status parse_config(sp_case *c, sp_config **out) {
 }
 
 static void release_run(sp_running **run) {
-  if (*run) sp_running_release(*run);
+  if (*run) sp_running_destroy(*run);
   free(*run);
   *run = NULL;
 }

@@ -77,10 +77,6 @@ sp_status sp_library_restore(sp_case *c);
  * state in time stays. Collective. */
 sp_status sp_library_renew(sp_case *c);
 
-/* *view = the caller's array as a vector, without data if it is in host memory. Local. */
-sp_status sp_library_find_array(const sp_case *c, size_t count, const double *values,
-                                sp_vector *view);
-
 /* The caller's array = `host`, or a vector if that is NULL. Collective. */
 sp_status sp_library_give_array(const sp_case *c, size_t count, const double *host,
                                 const sp_vector *vector, double *values);
@@ -98,9 +94,6 @@ sp_status sp_library_load(sp_case *c);
 static inline bool sp_library_in_time(const sp_case *c) {
   return c->config->time.end > 0;
 }
-
-/* Evaluate the last solve, unless it has been. Errors: no solve. Collective. */
-sp_status sp_library_evaluate(sp_case *c);
 
 /* Forget the results of the last solve. Local. */
 void sp_library_forget(sp_case *c);

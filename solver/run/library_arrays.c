@@ -8,8 +8,8 @@
 
 /* ---- Arrays of the caller ---- */
 
-sp_status sp_library_find_array(const sp_case *c, size_t count, const double *values,
-                                sp_vector *view) {
+/* *view = the caller's array as a vector, without data if it is in host memory. Local. */
+static sp_status find_array(const sp_case *c, size_t count, const double *values, sp_vector *view) {
   const sp_platform *p = &c->workers.platform;
   bool here = false;
   *view = (sp_vector){.platform = p, .precision = SP_DOUBLE, .count = count};
@@ -24,7 +24,7 @@ static sp_status take_array(const sp_case *c, const double *values, sp_vector *v
   const sp_space *space = c->run->solver->space;
   const size_t owned = (size_t)space->numbering->owned;
   sp_vector view, copies = sp_vector_part(vector, owned, vector->count - owned);
-  sp_status status = sp_library_find_array(c, vector->count, values, &view);
+  sp_status status = find_array(c, vector->count, values, &view);
   if (!status) status = view.data ? sp_vector_copy(&view, vector) : sp_vector_write(values, vector);
   if (!status && copies.count > 0) status = sp_vector_fill(0, &copies);
   SP_TRY(sp_agree(c->comm, status));
@@ -36,7 +36,7 @@ sp_status sp_library_give_array(const sp_case *c, size_t count, const double *ho
                                 const sp_vector *vector, double *values) {
   const sp_platform *p = &c->workers.platform;
   sp_vector view;
-  sp_status status = sp_library_find_array(c, count, values, &view);
+  sp_status status = find_array(c, count, values, &view);
   if (!status && host && view.data) status = sp_vector_write(host, &view);
   if (!status && host && !view.data && count > 0) memcpy(values, host, count * sizeof *host);
   if (!status && !host && !view.data) status = sp_vector_read(vector, values);
@@ -116,7 +116,7 @@ static sp_status take_coefficient(const sp_case *c, sp_case_array which, size_t 
   if (which == SP_CASE_CAPACITY && !sp_library_in_time(c))
     return sp_fail(SP_ERR_INPUT, "sp_case_set: capacity needs a case in time, with time.end");
   SP_TRY(sp_library_check("sp_case_set", (size_t)c->mesh->hexes->count * points, count, values));
-  SP_TRY(sp_library_find_array(c, count, values, &view));
+  SP_TRY(find_array(c, count, values, &view));
   SP_TRY(sp_allocate(count, sizeof **out, "coefficients", out));
   if (view.data)
     SP_TRY(sp_vector_read(&view, *out));

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/report/outputs.h"
 #include "solver/report/summary.h"
 #include "solver/run/library.h"
 #include "solver/run/run.h"
-#include "solver/run/stepping.h"
 
 int sp_library_code(sp_status status) {
   const int code = sp_exit_code(status);
@@ -104,21 +102,12 @@ static sp_status evaluate_solution(sp_case *c) {
   return SP_OK;
 }
 
-sp_status sp_library_evaluate(sp_case *c) {
-  if (!c->solved)
-    return sp_fail(SP_ERR_INPUT, "there is no solution yet: solve first, or take a step");
-  if (!c->evaluated) SP_TRY(evaluate_solution(c));
-  c->evaluated = true;
-  return SP_OK;
-}
-
 /* Fill the record, and with `writes` the log and the field. */
 static sp_status fill_record(sp_case *c, bool writes) {
   sp_running *run = c->run;
-  SP_TRY(sp_running_report_setup(run));
+  sp_running_report_setup(run);
   if (writes) replay_iterations(c, run->report);
-  if (writes && run->march) run->written.field = NULL; /* new in this record */
-  if (writes) SP_TRY(run->march ? sp_stepping_write(run) : sp_running_write_field(run, c->status));
+  if (writes) SP_TRY(sp_running_write_field(run, c->status));
   const sp_status reported = sp_running_report(run, c->status);
   if (!c->status) sp_error_keep(reported, &c->outcome);
   return SP_OK;
@@ -131,7 +120,7 @@ static sp_status close_report(sp_case *c, sp_status filled) {
   (void)sp_report_finish(report, filled ? filled : sp_error_restore(&c->outcome));
   const sp_status logged =
       filled ? SP_OK : sp_agree(c->comm, sp_error_restore(&report->log_failure));
-  sp_report_close(&c->run->report);
+  sp_report_destroy(&c->run->report);
   return filled ? sp_error_restore(&kept) : logged;
 }
 
@@ -148,7 +137,10 @@ static sp_status share_json(sp_case *c) {
 }
 
 static sp_status make_record(sp_case *c, bool writes) {
-  SP_TRY(sp_library_evaluate(c));
+  if (!c->solved)
+    return sp_fail(SP_ERR_INPUT, "there is no solution yet: solve first, or take a step");
+  if (!c->evaluated) SP_TRY(evaluate_solution(c));
+  c->evaluated = true;
   if (c->is_recorded && !writes) return SP_OK;
   sp_record_destroy(&c->record);
   free(c->json);

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "solver/run/library.h"
-#include "solver/run/stepping.h"
 
 /* ---- Solves ---- */
 
@@ -55,23 +54,15 @@ static sp_status solve_nonlinear(sp_case *c) {
   return sp_running_solve_nonlinear(run, start);
 }
 
-static sp_status give_solution(sp_case *c, size_t count, double *u) {
-  sp_vector view;
-  const sp_status status = sp_library_find_array(c, count, u, &view);
-  bool here = view.data;
-  SP_TRY(sp_agree(c->comm, status));
-  MPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_C_BOOL, MPI_LOR, c->comm);
-  if (!here) return sp_solver_fetch(c->run->solver, u);
-  SP_TRY(sp_solver_copy(c->run->solver, &c->in));
-  return sp_library_give_array(c, count, NULL, &c->in, u);
-}
-
 static sp_status solve(sp_case *c, size_t count, double *u, bool wanted) {
   c->status = c->run->problem->of_u ? solve_nonlinear(c) : solve_linear(c);
   sp_error_keep(c->status, &c->outcome);
   if (!sp_solver_has_solution(c->status)) return c->status;
   c->solved = true;
-  if (wanted) SP_TRY(give_solution(c, count, u));
+  if (wanted) {
+    SP_TRY(sp_solver_copy(c->run->solver, &c->in));
+    SP_TRY(sp_library_give_array(c, count, NULL, &c->in, u));
+  }
   return sp_error_restore(&c->outcome);
 }
 

@@ -2,42 +2,9 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "solver/report/field.h"
-#include "solver/report/outputs.h"
-#include "solver/run/answers_report.h"
-#include "solver/run/stepping.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
-
-static sp_status find_indicator(sp_running *c) {
-  const size_t elements = (size_t)c->mesh->hexes->count;
-  sp_status status = SP_OK;
-  if (!c->bars.indicator)
-    status =
-        sp_allocate(elements, sizeof *c->bars.indicator, "error indicator", &c->bars.indicator);
-  if (!status) status = sp_resolution_indicate(c->solver->space, c->solution, c->bars.indicator);
-  return sp_agree(c->workers->comm, status);
-}
-
-sp_status sp_running_write_field(sp_running *c, sp_status solved) {
-  const char *path = solved ? c->config->output.unconverged : c->config->output.field;
-  double seconds;
-  if (c->config->output.accuracy) SP_TRY(find_indicator(c));
-  if (!c->config->output.field[0]) return SP_OK;
-  sp_running_enter(c, SP_PHASE_FIELD);
-  const sp_field_solution solution = {.x = c->solution,
-                                      .indicator = c->bars.indicator,
-                                      .flux = c->config->output.flux,
-                                      .units = &c->config->wanted.units};
-  SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
-  sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
-  c->written.field = path;
-  sp_record_text(c->report->record, "field", path);
-  sp_running_enter(c, SP_PHASES);
-  return SP_OK;
-}
 
 sp_status sp_running_time_levels(sp_running *c) {
   sp_preconditioner *p = c->solver->preconditioner;
@@ -47,53 +14,47 @@ sp_status sp_running_time_levels(sp_running *c) {
   return SP_OK;
 }
 
-/* Solve the case with another order or other steps. The caller ends with sp_answers_free. */
-static sp_status solve_again(sp_running *c, const sp_config *config, sp_answers *others) {
+/* Solve the case at another order or with shorter steps, and compare the answers. */
+static sp_status solve_again(sp_running *c, const sp_config *config) {
+  const int order = config->statement.order;
+  sp_answers others = {0};
   sp_results results = {0};
-  const sp_status status = sp_run_one(c->workers, c->mesh, config, c, c->report, others, &results);
+  sp_status status = sp_run_one(c->workers, c->mesh, config, c, c->report, &others, &results);
   c->bars.accuracy.iterations += results.cg.iterations;
-  return status ? sp_fail(status, "error bars, order %d: %s", config->statement.order,
-                          sp_error_message())
-                : SP_OK;
-}
-
-/* Compare the answers with the answers of another order. */
-static sp_status change_order(sp_running *c, int order) {
-  sp_config config = *c->config;
-  sp_answers others = {0};
-  config.statement.order = order;
-  config.solver.orders.count = 0;
-  sp_status status = solve_again(c, &config, &others);
-  if (!status)
-    status = sp_accuracy_compare(config.solver.tolerance, order, &others, &c->bars.accuracy);
-  sp_answers_free(&others);
-  return sp_agree(c->workers->comm, status);
-}
-
-/* Compare the answers with the answers of steps half as long. Automatic steps take a quarter of the
- * tolerance, since their errors are of order 2. */
-static sp_status halve_steps(sp_running *c) {
-  sp_config config = *c->config;
-  sp_time_options *time = &config.time;
-  sp_answers others = {0};
-  time->step /= 2;
-  time->steps = (int)fmin(2.0 * time->steps, INT_MAX);
-  time->every = (int)fmin(2.0 * time->every, INT_MAX);
-  time->tolerance /= 4;
-  sp_status status = solve_again(c, &config, &others);
-  if (!status)
-    sp_accuracy_add_steps(sp_time_method_of(time->scheme, SP_TIME_HISTORY)->order, &others,
+  if (status)
+    status = sp_fail(status, "error bars, order %d: %s", order, sp_error_message());
+  else if (order != c->config->statement.order)
+    status = sp_accuracy_compare(config->solver.tolerance, order, &others, &c->bars.accuracy);
+  else
+    sp_accuracy_add_steps(sp_time_method_of(config->time.scheme, SP_TIME_HISTORY)->order, &others,
                           &c->bars.accuracy);
   sp_answers_free(&others);
   return sp_agree(c->workers->comm, status);
 }
 
-/* Estimate the errors of the answers. */
+static sp_status change_order(sp_running *c, int order) {
+  sp_config config = *c->config;
+  config.statement.order = order;
+  config.solver.orders.count = 0;
+  return solve_again(c, &config);
+}
+
+/* Automatic steps take a quarter of the tolerance, since their errors are of order 2. */
+static sp_status halve_steps(sp_running *c) {
+  sp_config config = *c->config;
+  sp_time_options *time = &config.time;
+  time->step /= 2;
+  time->steps = (int)fmin(2.0 * time->steps, INT_MAX);
+  time->every = (int)fmin(2.0 * time->every, INT_MAX);
+  time->tolerance /= 4;
+  return solve_again(c, &config);
+}
+
 static sp_status find_accuracy(sp_running *c, bool once) {
   const int order = c->config->statement.order;
   sp_accuracy *a = &c->bars.accuracy;
   sp_accuracy_free(a);
-  if (!c->bars.indicator) SP_TRY(find_indicator(c));
+  if (!c->bars.indicator) SP_TRY(sp_running_find_indicator(c));
   SP_TRY(sp_running_collect(c, &a->answers));
   c->notes.range = sp_running_range(c);
   c->notes.resolution =
@@ -118,8 +79,8 @@ sp_status sp_running_report(sp_running *c, sp_status solved) {
   c->notes.flux_error = sp_running_flux_error(c);
   sp_report_find_notes(c->report, &c->notes);
   sp_report_print_notes(c->report);
-  SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
-                           results->have_norms ? &results->norms : NULL));
+  sp_report_results(c->report, &results->profile, &results->cg,
+                    results->have_norms ? &results->norms : NULL);
   sp_report_levels(c->report, results->cg.iterations, c->written.level_count, c->written.levels);
   sp_report_solution(c->report, c->problem, &c->values.balance, c->values.quantities,
                      c->values.heat, c->values.probes);
@@ -146,13 +107,6 @@ static sp_status write_results(sp_running *c, sp_status solved) {
   return kept.status ? sp_error_restore(&kept) : reported;
 }
 
-/* Evaluate the answers of a solution, converged or not. */
-static sp_status find_answers(sp_running *c, sp_answers *answers) {
-  if (!c->march) SP_TRY(sp_running_evaluate(c));
-  SP_TRY(sp_quantities_check_finite(c->values.quantities));
-  return sp_running_collect(c, answers);
-}
-
 /* Solve; measure, write and evaluate the solution, converged or not. `answers` of one of a series
  * may be NULL. The message of a solve that fails names the field. */
 static sp_status solve_case(sp_running *c, sp_answers *answers) {
@@ -163,7 +117,11 @@ static sp_status solve_case(sp_running *c, sp_answers *answers) {
   sp_error_keep(solved, &kept);
   SP_TRY(sp_running_measure(c));
   if (c->report) SP_TRY(write_results(c, solved));
-  if (answers) SP_TRY(find_answers(c, answers));
+  if (answers) {
+    if (!c->march) SP_TRY(sp_running_evaluate(c));
+    SP_TRY(sp_quantities_check_finite(c->values.quantities));
+    SP_TRY(sp_running_collect(c, answers));
+  }
   const sp_status status = sp_error_restore(&kept);
   if (!status || !c->written.field) return status;
   return sp_fail(status, "%s; its field is %s", sp_error_message(), c->written.field);
@@ -172,19 +130,16 @@ static sp_status solve_case(sp_running *c, sp_answers *answers) {
 sp_status sp_run_one(const sp_workers *workers, const sp_mesh *mesh, const sp_config *config,
                      const sp_running *start, sp_report *report, sp_answers *answers,
                      sp_results *results) {
-  sp_running c = sp_running_begin(workers, mesh, config, results);
+  SP_AUTO_VALUE(sp_running) c = sp_running_begin(workers, mesh, config, results);
   c.given = start;
   c.series = report;
   *results = (sp_results){.profile = sp_profile_from_now()};
   c.evaluates = answers;
-  sp_status status = sp_running_set_up(&c);
-  if (!status && !start) sp_report_find_notes(report, &c.notes);
-  if (!status) {
-    status = solve_case(&c, answers);
-    c.notes.rounding = results->cg.rounding;
-    if (!start) sp_report_find_notes(report, &c.notes);
-  }
-  sp_running_release(&c);
+  SP_TRY(sp_running_set_up(&c));
+  if (!start) sp_report_find_notes(report, &c.notes);
+  const sp_status status = solve_case(&c, answers);
+  c.notes.rounding = results->cg.rounding;
+  if (!start) sp_report_find_notes(report, &c.notes);
   return status;
 }
 
@@ -194,44 +149,33 @@ static sp_status run_on_mesh(sp_running *c) {
   if (status) sp_report_find_notes(c->report, &(sp_note_facts){.mesh = c->mesh}); /* maybe why */
   if (status) sp_report_print_notes(c->report);
   SP_TRY(status);
-  SP_TRY(sp_running_report_setup(c));
+  sp_running_report_setup(c);
   return solve_case(c, NULL);
 }
 
 /* Run the case; only ranks with elements call this. */
 static sp_status run_case(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
                           sp_results *results) {
-  sp_mesh *mesh = NULL;
-  sp_report *report;
+  SP_AUTO(sp_mesh) mesh = NULL;
+  SP_AUTO(sp_report) report = NULL;
   const double start = MPI_Wtime();
   SP_TRY(sp_outputs_check(workers->comm, config));
-  sp_status status = sp_report_open(workers, config, true, terminal, &report);
-  if (!status) {
-    status = sp_initial_check(workers->comm, &config->statement);
-    sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
-  }
+  SP_TRY(sp_report_open(workers, config, true, terminal, &report));
+  sp_status status = sp_initial_check(workers->comm, &config->statement);
+  sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   if (!status)
     status = sp_case_mesh(workers, &config->mesh, &config->statement, &config->wanted,
                           &results->profile, terminal, &mesh);
-  sp_running c = sp_running_begin(workers, mesh, config, results);
+  SP_AUTO_VALUE(sp_running) c = sp_running_begin(workers, mesh, config, results);
   c.report = report;
   c.evaluates = true;
   if (!status) status = run_on_mesh(&c);
-  sp_running_release(&c);
-  sp_mesh_destroy(&mesh);
-  status = sp_report_finish(report, status);
-  sp_report_close(&report);
-  return status;
+  return sp_report_finish(report, status);
 }
 
 sp_status sp_run(const sp_workers *workers, const sp_config *config, const sp_profile *profile,
                  sp_terminal *terminal, sp_results *results) {
   const sp_workers *w = workers;
   *results = (sp_results){.profile = *profile};
-  const sp_status status =
-      sp_workers_meet(w, w->has_elements ? run_case(w, config, terminal, results) : SP_OK);
-  sp_results leaders = *results;
-  if (w->count < w->ranks) MPI_Bcast(&leaders, (int)sizeof leaders, MPI_BYTE, w->leader, w->all);
-  if (!w->has_elements) *results = leaders;
-  return status;
+  return sp_workers_meet(w, w->has_elements ? run_case(w, config, terminal, results) : SP_OK);
 }

@@ -1,8 +1,5 @@
 #include "solver/run/running.h"
 
-#include <stdlib.h>
-
-#include "solver/problem/problem.h"
 #include "solver/problem/linearize.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/interrupt.h"
@@ -14,7 +11,7 @@ sp_running sp_running_begin(const sp_workers *workers, const sp_mesh *mesh, cons
       .workers = workers, .config = config, .mesh = mesh, .results = results, .phase = SP_PHASES};
 }
 
-void sp_running_release(sp_running *c) {
+void sp_running_destroy(sp_running *c) {
   sp_accuracy_free(&c->bars.accuracy);
   sp_probes_destroy(&c->values.probes);
   sp_quantities_destroy(&c->values.quantities);
@@ -25,11 +22,26 @@ void sp_running_release(sp_running *c) {
   sp_problem_destroy(&c->problem);
 }
 
+/* Add the times of CG; `seconds` is the time of all of sp_cg_solve. */
+static void add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds) {
+  const double parts[SP_PHASES] = {[SP_PHASE_MATVEC] = result->matvec_seconds,
+                                   [SP_PHASE_WAIT] = result->wait_seconds,
+                                   [SP_PHASE_VECTORS] = result->update_seconds,
+                                   [SP_PHASE_PRECONDITION] = result->preconditioner_seconds,
+                                   [SP_PHASE_RESIDUAL] = result->residual_seconds,
+                                   [SP_PHASE_REDUCTIONS] = result->reduction_seconds};
+  for (sp_phase p = 0; p < SP_PHASES; p++)
+    sp_profile_add(profile, p, parts[p] > 0 ? result->iterations : 0, parts[p]);
+  sp_profile_add(profile, SP_PHASE_SOLVE, 1, result->seconds);
+  /* Creation and release of its vectors. */
+  sp_profile_add(profile, SP_PHASE_OPERATOR, 0, seconds - result->seconds);
+}
+
 void sp_running_enter(sp_running *c, sp_phase phase) {
   sp_results *results = c->results;
   sp_terminal *terminal = c->report ? c->report->terminal : NULL;
   if (c->phase == SP_PHASE_SOLVE) /* it has parts */
-    sp_profile_add_iteration(&results->profile, &results->cg, MPI_Wtime() - c->phase_start);
+    add_iteration(&results->profile, &results->cg, MPI_Wtime() - c->phase_start);
   else if (c->phase != SP_PHASES)
     sp_profile_end(&results->profile, terminal, c->phase, c->phase_start);
   c->phase = phase;
@@ -161,16 +173,11 @@ static sp_status examine_data(sp_running *c) {
                            &c->notes.source);
 }
 
-sp_status sp_running_report_setup(sp_running *c) {
-  const sp_operator *op = c->solver->system->op;
-  SP_TRY(sp_report_setup(c->report, op, c->solver->facts.geometry_reason, c->solver->preconditioner,
-                         c->solver->kind_reason, c->problem, &c->solver->range));
-  if (c->solver->facts.weak)
-    sp_record_real(c->report->record, "mean_magnification", c->notes.magnification, "1");
+void sp_running_report_setup(sp_running *c) {
+  sp_report_setup(c->report, c->solver);
   sp_report_find_notes(c->report, &c->notes);
   sp_report_print_notes(c->report);
   sp_report_begin(c->report, &c->results->profile);
-  return SP_OK;
 }
 
 static void note_setup(sp_running *c) {

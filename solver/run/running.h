@@ -1,19 +1,15 @@
 /* A case while it runs: its parts and the steps that the program (run.h) and the library
  * (library.c) take: set-up, then solves, each with its results and their report.
  *
- *     begin -> set_up -> solve -> measure -> evaluate -> report (run.h) -> release
+ *     begin -> set_up -> solve -> measure -> evaluate -> report (run.h) -> destroy
  *
  * A report, which shows the facts so far, may be set at any time; sp_running_report_setup begins
  * it. The first two functions are Local, the others Collective over `comm`. */
 #pragma once
 
-#include "solver/report/report.h"
-#include "solver/results/answers.h"
-#include "solver/results/errors.h"
 #include "io/field_file.h"
+#include "solver/report/report.h"
 #include "solver/solve/march.h"
-#include "solver/solve/solver.h"
-#include "solver/solve/workers.h"
 
 /* Results of a case; partial if it stopped early. */
 typedef struct sp_results {
@@ -35,14 +31,12 @@ typedef struct sp_running_values {
   sp_kept_error failure; /* of the first row in time with a result that is not finite */
 } sp_running_values;
 
-/* Error bars. */
 typedef struct sp_running_bars {
   double *indicator; /* [elements], or NULL */
   sp_accuracy accuracy;
   sp_kept_error failure; /* why there are none */
 } sp_running_bars;
 
-/* Outputs so far. */
 typedef struct sp_running_written {
   const char *field; /* the file that was written; NULL if none */
   int64_t states;    /* of a series in it */
@@ -96,7 +90,7 @@ sp_status sp_running_check_arrays(const sp_problem *problem);
 sp_status sp_running_set_up(sp_running *c);
 
 /* Record and print the set-up, its notes, and begin the log: c->report is new. */
-sp_status sp_running_report_setup(sp_running *c);
+void sp_running_report_setup(sp_running *c);
 
 /* Solve, from the initial iterate or the given solution, into c->solution. */
 sp_status sp_running_solve(sp_running *c);
@@ -107,6 +101,24 @@ sp_status sp_running_solve_nonlinear(sp_running *c, const double *start);
 
 /* Find the sums of the load at the present time and state, after c->solver->sums has been NULL. */
 sp_status sp_running_find_sums(sp_running *c);
+
+/* ---- Time steps instead of one solve (solver/solve/march.h) ---- */
+
+/* Step from c->initial to the end. Evaluate c->solution at the beginning, at the times of output
+ * and at the end. Each time add a state to the field file, and a row to the record's table
+ * "history": the time, the iterations since the previous row, and all answers. If c->initial is the
+ * last state of a series, the steps continue there, and it is not written again. results->cg
+ * belongs to the last stage, with the iterations of all stages. If CG does not converge or a signal
+ * comes, the solution is the last complete step, with that status. */
+sp_status sp_stepping_run(sp_running *c);
+
+/* Make c->march, at c->initial. Errors: SP_ERR_INPUT if its time is no step of this case. */
+sp_status sp_stepping_begin(sp_running *c);
+
+/* Print the range of each answer over time. Local. */
+void sp_stepping_report(const sp_running *c);
+
+/* ---- Results ---- */
 
 /* Measure the error norms of c->solution. */
 sp_status sp_running_measure(sp_running *c);
@@ -130,5 +142,13 @@ double sp_running_range(const sp_running *c);
 /* True if the fluxes of the problem have a balance: it is not mass. Local. */
 bool sp_running_has_balance(const sp_running *c);
 
+/* Estimate the error of each element, c->bars.indicator. */
+sp_status sp_running_find_indicator(sp_running *c);
+
+/* Write the field that [output] names for the status `solved` of CG, unless it names none, or the
+ * case is one of a series. In time add another state, with the solutions before it for a restart.
+ */
+sp_status sp_running_write_field(sp_running *c, sp_status solved);
+
 /* Release the data that the case owns. */
-void sp_running_release(sp_running *c);
+void sp_running_destroy(sp_running *c);

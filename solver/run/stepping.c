@@ -1,20 +1,16 @@
-#include "solver/run/stepping.h"
+#include "solver/run/running.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "solver/report/field.h"
-#include "solver/solve/march.h"
+static const double ROUNDING = 1e-9; /* of a step, or of the whole time */
 
 /* Steps of a run. */
 typedef struct stepping {
   sp_running *c;
-  double first;               /* time of the initial value */
-  int begun, step, evaluated; /* steps up to there, taken in all, and at the last row */
-  int rows;
+  double first;                 /* time of the initial value */
+  int begun, step, evaluated;   /* steps up to there, taken in all, and at the last row */
   int64_t iterations, reported; /* of all steps, and up to the last row */
   double begin;                 /* MPI_Wtime */
 } stepping;
@@ -51,34 +47,6 @@ static void record_row(const stepping *s, const sp_answers *answers) {
   sp_record_close(record);
 }
 
-sp_status sp_stepping_write(sp_running *c) {
-  const char *path = c->config->output.field;
-  const size_t dofs = sp_space_dofs(c->solver->space);
-  const sp_field_state state = {.time = sp_march_time(c->march),
-                                .known = sp_march_known(c->march),
-                                .length = sp_march_length(c->march)};
-  sp_field_solution solution = {.x = c->solution,
-                                .flux = c->config->output.flux,
-                                .state = &state,
-                                .states = c->written.states,
-                                .units = &c->config->wanted.units};
-  double seconds;
-  if (!path[0] || !c->report) return SP_OK;
-  sp_running_enter(c, SP_PHASE_FIELD);
-  for (int i = 1; i < SP_TIME_HISTORY; i++) { /* the march has copied these initial vectors */
-    double *before = c->initial + (size_t)i * dofs;
-    SP_TRY(sp_march_fetch_before(c->march, i, before));
-    solution.before[i - 1] = before;
-  }
-  SP_TRY(sp_field_write(path, c->problem, c->solver->space, &solution, &seconds));
-  sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
-  if (!c->written.field) sp_record_text(c->report->record, "field", path);
-  c->written.states++;
-  c->written.field = path;
-  sp_running_enter(c, SP_PHASES);
-  return SP_OK;
-}
-
 /* Keep the first failure of a row: the steps go on, and the run fails at its end. */
 static void check_row(sp_running *c) {
   sp_status status =
@@ -101,9 +69,8 @@ static sp_status evaluate_step(stepping *s) {
   if (!status && c->report) record_row(s, &answers);
   s->reported = s->iterations;
   s->evaluated = s->step;
-  s->rows++;
   sp_answers_free(&answers);
-  return status ? status : sp_stepping_write(c);
+  return status ? status : sp_running_write_field(c, SP_OK);
 }
 
 /* ---- Steps ---- */
@@ -130,7 +97,6 @@ static sp_status evaluate_initial(stepping *s) {
 }
 
 static sp_status take_steps(stepping *s) {
-  static const double ROUNDING = 1e-9;
   sp_running *c = s->c;
   const sp_time_options *time = &c->config->time;
   const bool by_time = time->at.count > 0 || time->interval > 0;
@@ -152,7 +118,6 @@ static sp_status take_steps(stepping *s) {
 
 /* Check that equal steps meet the time of the initial value. */
 static sp_status check_first(const sp_running *c, double dt) {
-  static const double ROUNDING = 1e-9; /* of a step */
   const double t = c->state.time, steps = t / dt;
   const char *where = c->config->statement.initial.where;
   if (t > c->config->time.end - ROUNDING * dt)
@@ -166,7 +131,6 @@ static sp_status check_first(const sp_running *c, double dt) {
 
 /* Continue from the initial value, with the solutions before it if they are a step apart. */
 sp_status sp_stepping_begin(sp_running *c) {
-  static const double ROUNDING = 1e-9;
   c->solver->sums = NULL; /* sp_running_find_sums fills them */
   SP_TRY(sp_march_create(c->solver, c->problem, c->config->statement.scope, &c->config->time,
                          c->initial, &c->march));
@@ -180,11 +144,12 @@ sp_status sp_stepping_run(sp_running *c) {
   stepping s = {.c = c, .first = c->state.time, .begin = MPI_Wtime()};
   sp_status status = sp_stepping_begin(c);
   if (!status && c->config->time.tolerance == 0)
-    s.begun = s.step = s.evaluated = (int)round(s.first / sp_march_length(c->march));
+    s.begun = s.step = (int)round(s.first / sp_march_length(c->march));
+  s.evaluated = s.begun - 1;
   if (!status) status = take_steps(&s);
   sp_kept_error kept;
   sp_error_keep(status, &kept);
-  if (status && sp_solver_has_solution(status) && (s.evaluated < s.step || s.rows == 0)) {
+  if (status && sp_solver_has_solution(status) && s.evaluated < s.step) {
     const sp_status evaluated = evaluate_step(&s);
     if (evaluated) sp_error_keep(evaluated, &kept);
   }

@@ -8,9 +8,13 @@
 #include <string.h>
 
 #include "mesh/refine.h"
+<<<<<<< HEAD
 #include "solver/report/outputs.h"
 #include "solver/report/report.h"
 #include "solver/run/answers_report.h"
+=======
+#include "mesh/sizes.h"
+>>>>>>> e752b49f6fa14dc911f9a2c40c0f33359b983597
 #include "solver/run/run.h"
 
 enum { MAX_REFINE = 10, MAX_STEP = 10 };
@@ -76,7 +80,6 @@ static sp_study_axis find_axis(const sp_study *study) {
   return axis;
 }
 
-/* The number of equal steps. */
 static int count_steps(const sp_time_options *time) {
   return (int)round(time->end / sp_time_step(time));
 }
@@ -292,9 +295,9 @@ static sp_status run_all(series *s) {
         s->rows[s->count] = (sp_study_row){.order = n, .refine = r, .step = k};
         SP_TRY(run_one(s, s->count % length + 1));
       }
-  if (s->report->notes.count > 0) sp_terminal_print(s->terminal, "\n");
+  if (s->report->note_count > 0) sp_terminal_print(s->terminal, "\n");
   sp_report_print_notes(s->report);
-  const sp_note *contradiction = sp_notes_get(&s->report->notes, "forcing");
+  const sp_note *contradiction = sp_report_note(s->report, "forcing");
   if (contradiction) sp_error_keep(sp_fail(SP_ERR_STUDY, "%s", contradiction->text), &verdict);
   for (int first = 0; first < s->count; first += length) {
     const sp_status status = judge_series(s, first, length, &judged);
@@ -316,11 +319,12 @@ static sp_status run_all(series *s) {
   return SP_OK;
 }
 
-static void release_series(series *s) {
-  for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&s->meshes[r]);
-  for (int r = 0; r < MAX_RUNS; r++) sp_answers_free(&s->answers[r]);
-  sp_report_close(&s->report);
-  free(s);
+static void series_destroy(series **s) {
+  if (!*s) return;
+  for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&(*s)->meshes[r]);
+  for (int r = 0; r < MAX_RUNS; r++) sp_answers_free(&(*s)->answers[r]);
+  sp_report_destroy(&(*s)->report);
+  free(*s);
 }
 
 static sp_status run_series(series *s, double case_tolerance) {
@@ -346,7 +350,7 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   static char none[] = "";
   const int own[] = {config->statement.order, config->mesh.refine, 0};
   MPI_Comm comm = workers->comm;
-  series *s;
+  SP_AUTO(series) s = NULL;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *s, "study", &s)));
   *s = (series){.workers = workers,
                 .config = *config,
@@ -362,15 +366,10 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   s->config.statement.order = s->along[SP_ALONG_ORDERS].first;
   s->config.mesh.refine = s->along[SP_ALONG_REFINEMENTS].first;
   const double start = MPI_Wtime();
-  sp_status status = sp_outputs_check(comm, &s->config);
-  if (!status) status = sp_report_open(workers, &s->config, true, terminal, &s->report);
-  if (!status) {
-    sp_profile_add(&s->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
-    status = run_series(s, config->solver.tolerance);
-  }
-  status = sp_report_finish(s->report, status);
-  release_series(s);
-  return status;
+  SP_TRY(sp_outputs_check(comm, &s->config));
+  SP_TRY(sp_report_open(workers, &s->config, true, terminal, &s->report));
+  sp_profile_add(&s->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
+  return sp_report_finish(s->report, run_series(s, config->solver.tolerance));
 }
 
 /* Check that the case has equal steps, and not too many after all halvings. */

@@ -17,15 +17,11 @@
  * and along steps, after refine, step and dt, the length of a step.
  * NaN stands for a rate without a run before it, and for expectations along orders. Rates:
  * solver/results/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers and
- * /limits (solver/run/answers_report.h) judge the series of at least three runs. The root attribute
+ * /limits (solver/report/report.h) judge the series of at least three runs. The root attribute
  * study_rate is the direction of rates, study_rule the rule by which they are judged. */
 #pragma once
 
-#include "io/profile.h"
-#include "io/terminal.h"
-#include "solver/config/config.h"
-#include "solver/results/rates.h"
-#include "solver/solve/workers.h"
+#include "solver/report/report.h"
 
 typedef struct sp_study_range {
   bool given;

@@ -1,11 +1,10 @@
-#include "solver/run/answers_report.h"
+#include "solver/report/report.h"
 
 #include <math.h>
 #include <stdio.h>
 
 /* ---- Series ---- */
 
-/* Begin a row of an answer in a table of the record: its name and its run. */
 static void open_answer_row(sp_record *record, const char *table, sp_study_axis axis,
                             const sp_answer *a, const sp_study_row *row) {
   sp_record_open(record, SP_RECORD_TABLE, table);
@@ -25,7 +24,6 @@ static int order_along(sp_study_axis axis, const sp_study_row *row) {
   return axis == SP_ALONG_ORDERS ? row->order : 0;
 }
 
-/* Print and record the values of answer `i`. */
 static void add_answer_values(sp_report *report, sp_study_axis axis, int i, int count,
                               const sp_study_row *rows, const sp_answers *answers) {
   sp_record *record = report->record;
