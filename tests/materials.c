@@ -8,10 +8,8 @@
 #include "solver/problem/coefficients.h"
 #include "solver/problem/interfaces.h"
 #include "tests/boxes.h"
-#include "tests/folders.h"
 #include "tests/rates.h"
 #include "tests/stage.h"
-#include "tests/start_gmsh.h"
 
 /* How a mesh of the unit cube is made whose halves x < 1/2 and x > 1/2 are called soft and hard. */
 typedef struct source {
@@ -40,12 +38,9 @@ static void check_slab(const source *s, const char *kind, int order, double k, c
                 "material.%s.solution=%.17g*x; material.%s.solution=1-%.17g*(1-x)",
                 kind, order, s->hard, k, s->soft, s->soft, flux, s->hard, flux / k),
       SLAB_FACES, ends, NULL};
-  sp_results results;
-  const sp_status status = run_case(MPI_COMM_WORLD, common, s->overrides, &results);
-  CHECK(!status && results.have_norms, "%s %s N = %d: %s", s->overrides[0], kind, order,
-        sp_error_message());
-  CHECK(results.norms.max <= 100 * DBL_EPSILON * k, "%s %s N = %d, K = %g: an error of %g",
-        s->overrides[0], kind, order, k, results.norms.max);
+  const sp_results results = run_good(common, s->overrides);
+  CHECK(results.have_norms && results.norms.max <= 100 * DBL_EPSILON * k,
+        "%s %s N = %d, K = %g: an error of %g", s->overrides[0], kind, order, k, results.norms.max);
   CHECK(results.cg.iterations <= 20, "%s %s N = %d, K = %g: %d iterations", s->overrides[0], kind,
         order, k, (int)results.cg.iterations);
 }
@@ -76,28 +71,14 @@ static void check_box(bool all) {
     }
 }
 
-/* Rank 0 meshes fixtures/slab.geo. */
-static void generate(double version, int binary, int order) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (world_rank == 0) {
-    int error,
-        failed = make_mesh(test_text("%s/slab.geo", test_fixtures()), version, binary, order, 0);
-    failed += write_mesh("slab.msh");
-    gmshFinalize(&error);
-    CHECK(failed == 0, "gmsh could not make slab.msh");
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
-static void check_files(void) {
-  for (int format = 0; format < 4; format++) {
-    generate(format & 2 ? 2.2 : 4.1, format & 1, 1 + (format & 1));
-    const source s = {{"mesh.file=slab.msh"}, "soft", format & 2 ? "30" : "hard"};
-    check_slab(&s, KINDS[format & 1], 3, 100, FILE_ENDS);
-    check_slab(&s, KINDS[1 - (format & 1)], 2, 1e6, FILE_ENDS);
-  }
+/* Groups in files of other formats: gmsh.c. */
+static void check_geometry(void) {
   const source geometry = {{"mesh.file=" SP_FIXTURES "/slab.geo", "mesh.refine=1"}, "5", "hard"};
-  for (int kind = 0; kind < 2; kind++) check_slab(&geometry, KINDS[kind], 3, 100, FILE_ENDS);
+  const source by_number = {{"mesh.file=" SP_FIXTURES "/slab.geo"}, "soft", "30"};
+  for (int kind = 0; kind < 2; kind++) {
+    check_slab(&geometry, KINDS[kind], 3, 100, FILE_ENDS);
+    check_slab(&by_number, KINDS[kind], 2, 1e6, FILE_ENDS);
+  }
 }
 
 /* u = 2 x - x^2 | 3/4 + (x - 1/2) / 100 with kappa = 1 | 100: the flux is 1 at x = 1/2. */
@@ -209,8 +190,12 @@ static void check_refused(void) {
        {"'default = dirichlet' needs a formula"}},
       {{"material.soft.kappa=2", "region.soft.upper=0.3 1 1"},
        {"[region soft]", "x = 0.3 cuts through elements", "0.25 and 0.5"}},
-      {{"material.soft.kappa=2+x", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
-      {{"material.soft.lambda=2+x", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
+      {{"material.soft.kappa=2+x", "discretization.geometry=trilinear", REGIONS},
+       {"trilinear", "constant in each material", "use stored or auto"}},
+      {{"material.soft.lambda=2+x", "discretization.geometry=trilinear", REGIONS},
+       {"constant in each material"}},
+      {{"problem.kappa=1,2+x,3", "discretization.geometry=trilinear"},
+       {"constant in each material"}},
   };
   for (size_t r = 0; r < COUNT_OF(of_box); r++)
     run_case_refused(box, of_box[r].overrides, of_box[r].parts);
@@ -361,10 +346,9 @@ static void check_jumps(sp_operator_kind kind) {
 
 int main(int argc, char **argv) {
   run_case_begin(&argc, &argv);
-  enter_folder();
   const bool all = device_sweeps(argc, argv);
   check_box(all);
-  check_files();
+  check_geometry();
   check_data();
   for (int order = all ? 1 : 2; order <= (all ? 3 : 2); order++) check_layers(order);
   check_refused();
@@ -372,6 +356,5 @@ int main(int argc, char **argv) {
   check_coefficients();
   check_jumps(SP_BP30);
   check_jumps(SP_MASS);
-  leave_folder(TEXTS("slab.msh"));
   return check_end();
 }
