@@ -172,6 +172,7 @@ int main(int argc, char **argv) {
     for (int order = 1; order <= 4; order += all ? 1 : 2)
       check_contact(KINDS[k], order, order == 1 ? "0.7" : "1+y*z");
     for (double r = 1e-12; r < 1e13; r *= 1e6) check_operator(KINDS[k], r);
+    if (!all && k != world_size / 2 % 2) continue; /* two ranks: bp3.0; four: bp3.5 */
     check_iterations(KINDS[k], "near", "boundary.default=neumann 0", "1e-12");
     check_iterations(KINDS[k], "half", "boundary.default=neumann 0", "1e-12");
     check_iterations(KINDS[k], "near", "boundary.default=dirichlet x", "1e-12");
