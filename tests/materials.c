@@ -224,12 +224,8 @@ static void check_groups(void) {
                {"default", "material.default.kappa=2", {"also has", "its number, 9", NULL}},
                {NULL, "material.9.kappa=2", {"[material 9]: it has no elements", NULL}}};
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
-    const char *const overrides[] = {"problem.solution=x", cases[c].override};
-    AUTO(sp_config) config = NULL;
+    AUTO_VALUE(stage) s = {0};
     sp_hexes *hexes;
-    AUTO(sp_mesh) mesh = NULL;
-    sp_materials materials;
-    require(sp_config_read(MPI_COMM_WORLD, NULL, 2, overrides, &config));
     require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/slab.geo", &hexes));
     for (int g = 0; g < hexes->volume.group_count; g++) {
       sp_group *group = &hexes->volume.groups[g];
@@ -239,12 +235,9 @@ static void check_groups(void) {
       free(group->name);
       group->name = strdup(cases[c].name);
     }
-    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-    sp_status status = sp_materials_create(&config->statement, mesh->hexes, &materials);
-    CHECK((status != SP_OK) == (cases[c].name != NULL), "%s", sp_error_message());
-    if (!status) status = sp_materials_count(&config->statement, mesh, &materials);
+    stage_create(hexes, 1, &s);
+    const sp_status status = stage_try(&s, TEXTS("problem.solution=x", cases[c].override));
     check_refusal(cases[c].override, status, cases[c].parts);
-    sp_materials_free(&materials);
   }
 }
 
@@ -276,22 +269,17 @@ static void check_coefficients(void) {
        4},
   };
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
-    const char *overrides[6] = {"problem.solution=x", "problem.lambda=1",
-                                "region.low.upper=0.5 1 1"};
-    int count = 3;
-    for (int o = 0; o < 3 && cases[c].overrides[o]; o++) overrides[count++] = cases[c].overrides[o];
+    const char *const *own = cases[c].overrides;
     const sp_box_region low = {.name = "low", .where = "", .upper = {0.5, 1, 1}};
     const sp_box box = {
         .elements = {4, 2, 2}, .upper = {1, 1, 1}, .region_count = 1, .regions = &low};
-    AUTO(sp_config) config = NULL;
-    AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &box, 0);
-    sp_materials materials;
+    AUTO_VALUE(stage) s = {0};
     sp_coefficients values;
-    require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
-    require(sp_materials_create(&config->statement, mesh->hexes, &materials));
-    require(sp_materials_count(&config->statement, mesh, &materials));
-    require(sp_coefficients_create(&(sp_problem){.materials = materials}, mesh,
-                                   sp_operator_rule(SP_BP35, 2), &values));
+    stage_create(box_hexes(MPI_COMM_WORLD, &box, 0), 1, &s);
+    const sp_problem *problem =
+        stage_problem(&s, TEXTS("problem.solution=x", "problem.lambda=1",
+                                "region.low.upper=0.5 1 1", own[0], own[1], own[2]));
+    require(sp_coefficients_create(problem, s.mesh, sp_operator_rule(SP_BP35, 2), &values));
     CHECK((values.kappa != NULL) == cases[c].with_kappa &&
               (values.lambda != NULL) == cases[c].with_lambda,
           "arrays of case %zu", c);
@@ -299,14 +287,13 @@ static void check_coefficients(void) {
     CHECK_CLOSE(values.largest_lambda, cases[c].largest, 1e-15 * cases[c].largest);
     CHECK(values.by_element == (!cases[c].at_points && (values.kappa || values.lambda)),
           "by element or at points, case %zu", c);
-    for (sp_lid e = 0; e < mesh->hexes->count && values.by_element; e++) {
-      const sp_material *material = sp_materials_of(&materials, mesh->hexes, e);
+    for (sp_lid e = 0; e < s.mesh->hexes->count && values.by_element; e++) {
+      const sp_material *material = sp_materials_of(&problem->materials, s.mesh->hexes, e);
       CHECK((!values.kappa || values.kappa[e] == material->of[SP_KAPPA].value) &&
                 (!values.lambda || values.lambda[e] == material->of[SP_LAMBDA].value),
             "element %d of case %zu", (int)e, c);
     }
     sp_coefficients_free(&values);
-    sp_materials_free(&materials);
   }
 }
 
@@ -317,7 +304,6 @@ static void check_coefficients(void) {
 static void check_jumps(sp_operator_kind kind) {
   const double inner = 0.75 + (1 + sqrt(3.0 / 7)) / 8;
   static const struct { double c, k; } cases[] = {{0, 1}, {0.25, 1}, {0, 3}, {-0.5, 0.5}};
-  require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   for (size_t n = 0; n < COUNT_OF(cases); n++) {
     const double c = cases[n].c, k = kind == SP_MASS ? 1 : cases[n].k;
     const char *solution = test_text("material.high.solution=x*y+%g", c);
@@ -341,7 +327,6 @@ static void check_jumps(sp_operator_kind kind) {
     CHECK_CLOSE(jumps.solution_size, fmax(0.5, 1 + c), 10 * DBL_EPSILON);
     CHECK(kind == SP_MASS ? jumps.flux_size == 0 : jumps.flux_size > 0, "%g", jumps.flux_size);
   }
-  sp_platform_close(&platform);
 }
 
 int main(int argc, char **argv) {
@@ -352,9 +337,11 @@ int main(int argc, char **argv) {
   check_data();
   for (int order = all ? 1 : 2; order <= (all ? 3 : 2); order++) check_layers(order);
   check_refused();
+  require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   check_groups();
   check_coefficients();
   check_jumps(SP_BP30);
   check_jumps(SP_MASS);
+  sp_platform_close(&platform);
   return check_end();
 }

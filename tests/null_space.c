@@ -3,7 +3,6 @@
 
 #include "mesh/mesh.h"
 #include "tests/folders.h"
-#include "tests/cubes.h"
 #include "tests/rates.h"
 
 #define BOX "mesh.elements=2 2 2", "problem.lambda=0", "solver.tolerance=1e-12"
@@ -344,56 +343,6 @@ static void check_bodies(void) {
                    TEXTS("of 8 elements 'B' between (2, 0, 0) and (3, 1, 1) add up to 5,"));
 }
 
-/* Each cube's component, compared with a plain search, at order 1. */
-static void check_cubes(const cubes *all) {
-  sp_hexes *hexes;
-  AUTO_VALUE(parts) p = {0};
-  sp_null_space *null_space, *weak;
-  require(cubes_hexes(all, world_rank, &hexes));
-  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p.mesh));
-  require(sp_space_create(&platform, p.mesh, 1, &p.space));
-  p.free_dofs = test_array(sp_space_dofs(p.space), sizeof *p.free_dofs);
-  find_null_space(&p, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak);
-  CHECK(null_space->components == all->components, "%d components, expected %d",
-        null_space->components, all->components);
-  int *found = test_array((size_t)p.mesh->hexes->count, sizeof *found);
-  for (sp_lid e = 0; e < p.mesh->hexes->count; e++) {
-    const sp_lid *nodes = &p.space->numbering->nodes[e * SP_CORNERS];
-    found[e] = null_space->of_dof[nodes[0]];
-    for (int n = 1; n < SP_CORNERS; n++)
-      CHECK(null_space->of_dof[nodes[n]] == found[e], "element %d", (int)e);
-  }
-  CHECK(cubes_agree(MPI_COMM_WORLD, all, p.mesh->hexes, found), "other components");
-  sp_null_space_destroy(&null_space);
-}
-
-/* Bodies that meet in a vertex are one component. The first rank has a bent chain of cubes and a
- * lone cube. On the second, one cube touches the start of the chain, and one connects the end of
- * the chain, in seven vertices, with the lone cube, in the eighth. So all DOFs of this cube are
- * shared. */
-static void check_meeting_cubes(void) {
-  cubes all = {.count = 12,
-               .place = {{1, 0, 0},
-                         {2, 0, 0},
-                         {3, 0, 0},
-                         {4, 0, 1},
-                         {4, 1, 2},
-                         {4, 2, 3},
-                         {4, 3, 3},
-                         {3, 4, 3},
-                         {3, 3, 4},
-                         {2, 2, 2},
-                         {0, 0, 0},
-                         {3, 3, 3}},
-               .rank = {[10] = 1 % world_size, [11] = 1 % world_size},
-               .components = 1};
-  check_cubes(&all);
-  for (uint64_t seed = 1; seed <= 20; seed++) {
-    cubes_choose(seed, 15, world_size, &all);
-    check_cubes(&all);
-  }
-}
-
 /* Given data that balance up to quadrature give the same equations and errors as data that follow
  * from the solution. Data that do not balance, or whose formula jumps inside elements, are
  * refused. */
@@ -455,7 +404,6 @@ int main(int argc, char **argv) {
   check_quadrature_of_parts();
   check_components(2);
   check_components(5);
-  check_meeting_cubes();
   check_determined_parts(1);
   check_determined_parts(5);
   check_determined_by_coefficients();

@@ -223,6 +223,15 @@ void reference_sum(const deformed_box *box, const double *elements, const double
   free(all);
 }
 
+double reference_error(size_t n, const double *a, const double *b, const double *scale) {
+  double largest = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double error = fabs(a[i] - b[i]) / scale[i];
+    if (!(error <= largest)) largest = error == error ? error : INFINITY;
+  }
+  return largest;
+}
+
 double reference_tolerance(int order, double epsilon) {
   return 3 * (10 * (order + 2) + 30) * epsilon;
 }

@@ -42,6 +42,9 @@ void reference_elements(const deformed_box *box, const sp_operator_setup *setup,
 void reference_sum(const deformed_box *box, const double *elements, const double *part,
                    double *sum);
 
+/* The largest |a - b| / scale of n entries; infinite for a NaN. */
+double reference_error(size_t n, const double *a, const double *b, const double *scale);
+
 /* Relative error against `scale` of operators in a precision with this machine epsilon (DBL_EPSILON
  * or FLT_EPSILON), to which matrices, factors and x are rounded. Passes along a line are three to
  * interpolate, two to differentiate in the even and the odd part, and their transposes. In each
