@@ -42,7 +42,8 @@ def box(ranks):
             near([group[key] for key in "xyz"], centre, group["name"])
             near([group[key] for key in ("nx", "ny", "nz")], normal, group["name"])
     check(len(document["faces"]) == 13 * 2 * (6 + 12 + 8), f"{len(document['faces'])} numbers of faces")
-    draw([], [], "groups", "groups.json")
+    if ranks == 1:
+        draw([], [], "groups", "groups.json")
 
 
 # A board with nine parts on it, which hide the sides where they touch it.
