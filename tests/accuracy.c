@@ -5,7 +5,7 @@
 #include "tests/log_table.h"
 #include "tests/run_case.h"
 
-enum { MOST = 32, CASES = 60 };
+enum { MOST = 32, CASES = 60, FEW_CASES = 12 }; /* several ranks add only sums over ranks */
 
 /* State of Knuth's MMIX generator: all ranks and machines draw the same numbers. In case 6 one
  * answer of order N + 2 is by chance as wrong as the answer of order N. */
@@ -121,12 +121,13 @@ static void add_case(int n, tally *t) {
 /* Nine of ten within a factor of 3, none below a third. */
 static void test_estimates(void) {
   tally t = {.least = INFINITY};
-  for (int n = 0; n < CASES; n++) add_case(n, &t);
+  const int cases = world_size > 1 ? FEW_CASES : CASES;
+  for (int n = 0; n < cases; n++) add_case(n, &t);
   if (world_rank > 0) return;
   if (getenv("SHOW"))
     printf("  %d results: %d within a factor of 3, %d below 1/3, %d above 10, from %.2g to %.2g\n",
            t.count, t.close, t.low, t.high, t.least, t.most);
-  CHECK(t.count >= 200, "%d results", t.count);
+  CHECK(t.count >= 3 * cases, "%d results", t.count);
   CHECK(t.close >= 0.9 * t.count, "%d of %d within a factor of 3", t.close, t.count);
   CHECK(t.low == 0, "%d estimates below a third, the least %.2g times the error", t.low, t.least);
 }

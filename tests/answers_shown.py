@@ -2,7 +2,6 @@
 """Results and notes in all outputs of the program: on the terminal, in studies and histories, in JSON and log.
 Their values are in answers.py."""
 
-import json
 import os
 import sys
 
@@ -53,13 +52,14 @@ def history(ranks):
 
 
 def notes(ranks):
-    """All notes in JSON and log, also with -q, and in a study."""
-    for arguments in ([], ["--study", "refine=0:2"]):
-        done = Run(ranks, ["-q", SLABS, "constants.unused=1", "output.log=run.h5", "--json", "run.json", *arguments])
+    """All notes on the terminal, in JSON and log, also in a study; -q prints none."""
+    for arguments in ([], ["-q"], ["-q", "--study", "refine=0:2"]):
+        done = Run(ranks, [SLABS, "constants.unused=1", "output.log=run.h5", "--json", "run.json", *arguments])
         done.expect(ranks, 0)
-        check(not done.err and not done.out, f"{done.err!r}, {done.out!r}")
-        with open("run.json", encoding="utf-8") as file:
-            found = {note["name"]: note for note in json.load(file)["notes"]}
+        found = driver.notes()
+        printed = [line[19:] for line in done.out.split("\n") if line.startswith("  note  ")]
+        check(not done.err and (not done.out if arguments else printed == [note["text"] for note in found.values()]),
+              f"{done.err!r}, {done.out!r}")
         check(found["constants"]["text"] == "no formula uses constants.unused", f"{found}")
         check(set(found) == {"constants", "default"} and found["default"]["numbers"] == {}, f"{found}")
         with open("run.h5", "rb") as file:
@@ -77,22 +77,23 @@ Transfinite Curve{:} = 3; Transfinite Surface{:}; Recombine Surface{:}; Transfin
     for arguments, code in (([], 1), (["--groups"], 0)):
         done = Run(ranks, ["-q", *base, *arguments, "--json", "run.json"]).expect(ranks, code)
         check(not done.out and len(done.lines) == code, f"{done.out!r}, {done.err!r}")
-        with open("run.json", encoding="utf-8") as file:
-            found = {note["name"]: note["numbers"] for note in json.load(file)["notes"]}
-        check(found == {"coincident": {"pairs": 4}}, f"{found}")
+        found = driver.notes()
+        check(set(found) == {"coincident"} and found["coincident"]["numbers"] == {"pairs": 4}, f"{found}")
 
 
 def data(ranks):
-    """Notes on boundary data, also of a study."""
-    base = settings("mesh.elements=4 4 4; problem.forcing=0; boundary.default=neumann 0; boundary.zmin=dirichlet 0; "
+    """Notes of a study on sources, formulas and boundary data. Their texts are in answers.py."""
+    base = settings("mesh.elements=4 4 4; boundary.default=neumann 0; boundary.zmin=dirichlet 0; "
                     "output.log=; output.field=; discretization.order=1")
     spot = "exp(-((x-.37)^2+(y-.41)^2)*5000)"
     for line, expected in ((f"neumann 1e4*{spot}", {"flux"}), (f"robin 1e4*{spot}, 1", {"alpha"}),
-                           ("dirichlet x<0.5 ? 0 : 1", {"dirichlet"}), ("neumann 1+x^2", set()), ("dirichlet x", set())):
-        Run(ranks, ["-q", *base, f"boundary.zmax={line}", "--study", "refine=0:2", "--json", "run.json"])
-        with open("run.json", encoding="utf-8") as file:
-            found = {note["name"] for note in json.load(file)["notes"]}
+                           ("dirichlet x<0.5 ? 0 : 1", {"dirichlet"}), ("dirichlet x", set())):
+        Run(ranks, ["-q", *base, "problem.forcing=0", f"boundary.zmax={line}", "--study", "refine=0:2", "--json", "run.json"])
+        found = set(driver.notes())
         check(found - {"default"} == expected, f"{line}: {found}")
+    Run(ranks, ["-q", *base, "problem.forcing=(x-0.125)^2+(y-0.125)^2+(z-0.125)^2<1e-3", "--study", "order=2:4",
+                "--json", "run.json"])
+    check("jumps" in driver.notes(), f"{driver.notes()}")
 
 
 driver.side_by_side([(test, ranks) for test in (words, study, history, notes, early, data) for ranks in (1, 2)])

@@ -99,4 +99,39 @@ def sizes():
     refuse(f"{ON}{INPUTS}/cube.msh", ("mesh.refine=9", "mesh.refine=9'", "elements on one rank"))
 
 
-cases.run(formulas, files, groups, group_named_default, curved, sizes)
+def in_time():
+    case = "mesh.elements=4 1 1; problem.forcing=0; problem.initial=0; boundary.default=dirichlet 0"
+    time = "time.end=1; time.steps=2; problem.capacity=1"
+    refuse(case, ("time.end=1; problem.capacity=1", "time.step", "none"),
+           ("time.end=1; problem.capacity=1; time.tolerance=0.1", "time.tolerance", "sdirk2", "bdf2"),
+           ("time.end=1; problem.capacity=1; time.tolerance=1", "time.tolerance", "below 1"),
+           ("time.at=1", "time.at", "valid only with time.end"),
+           ("material.default.capacity=1", "material.default.capacity", "valid only with time.end"),
+           ("time.end=1; time.steps=2", "capacity"), ("time.end=-1; time.steps=2; problem.capacity=1", "time.end"),
+           ("time.end=1; time.steps=2; region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; material.b.kappa=1; material.a.capacity=1",
+            "capacity"))
+    refuse(f"{case}; {time}", ("time.step=0.1", "time.step", "two of them"), ("time.tolerance=0.1", "time.tolerance", "two of them"),
+           ("time.at=0.25 0.5", "time.at", "multiples of the step, 0.5", "0.25"),
+           ("time.at=0.5 1.5", "time.at", "at most time.end", "1.5"),
+           ("time.interval=0.7", "time.interval", "multiples of the step", "0.7"),
+           ("time.interval=2", "time.interval", "at most time.end", "2"),
+           ("time.interval=0.5; time.every=2", "time.interval", "one of time.every"),
+           ("time.at=0.5; time.every=2", "time.at", "one of time.every"),
+           ("problem.capacity=0", "capacity"), ("problem.capacity=x-2", "capacity"),
+           ("problem.kappa=1+t", "problem.kappa", "depends on t"), ("problem.lambda=t", "problem.lambda", "depends on t"),
+           ("problem.capacity=1+t", "problem.capacity", "depends on t"), ("boundary.xmin=robin 1+t, 0", "(alpha)", "depends on t"),
+           ("boundary.xmin=contact 1+t", "boundary.xmin", "depends on t"), ("discretization.operator=mass", "mass", "no time"),
+           ("problem.initial=", "problem.initial"))
+
+
+def of_u():
+    """Forcings that depend on u."""
+    refuse("mesh.elements=4 2 2; discretization.order=4; boundary.default=dirichlet 0",
+           ("problem.forcing=u+u0; problem.initial=x", "'u0'", "without u"),
+           ("problem.source=u", "problem.source", "unknown name 'u'"),
+           ("problem.forcing=log(u)", "problem.forcing", "not finite"),
+           ("problem.forcing=-sqrt(u)", "problem.forcing", "derivative", "not finite"),
+           ("boundary.default=; discretization.operator=mass; problem.forcing=u", "problem.forcing", "unknown name 'u'"))
+
+
+cases.run(formulas, files, groups, group_named_default, curved, sizes, in_time, of_u)

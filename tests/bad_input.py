@@ -123,7 +123,7 @@ def outputs():
 def full_disk():
     """A limit on the size of files."""
     big = [*SMALL, "mesh.elements=6 6 6", "discretization.order=7"]
-    for ranks in RANKS:
+    for ranks in RANKS[-1:]:
         for key in "log", "field", "json":
             arguments = [*big, "--json", "full_json"] if key == "json" else [*big, f"output.{key}=full_{key}"]
             # 2 KiB hold no log, 256 KiB no field of this size. The shell counts in 512 bytes.

@@ -351,11 +351,9 @@ static void check_faults(system_t *s) {
 
 /* ||v||_A over all ranks. Collective. */
 static double energy_norm(system_t *s, const double *v) {
-  double *av = test_array((size_t)s->op->dofs, sizeof *av), sum = 0;
+  double *av = test_array((size_t)s->op->dofs, sizeof *av);
   bench_apply(s->bench, s->op, true, v, av);
-  for (sp_lid i = 0; i < s->op->owned; i++) sum += v[i] * av[i];
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return sqrt(sum);
+  return sqrt(nodal_dot(s->space, v, av));
 }
 
 /* Against the error itself. The estimate extrapolates later steps from earlier ones, so it is no

@@ -8,6 +8,7 @@
 #include "solver/linear/jacobi.h"
 #include "tests/boxes.h"
 #include "tests/deformed_box.h"
+#include "tests/nodal.h"
 #include "tests/operator_bench.h"
 
 /* No preconditioner, Jacobi's in the passes, and the same by `apply`. */
@@ -174,10 +175,7 @@ static inline sp_status solve(system_t *s, sp_preconditioner *preconditioner,
 
 /* The Euclidean norm over all ranks. Collective. */
 static inline double norm(const system_t *s, const double *values) {
-  double sum = 0;
-  for (sp_lid i = 0; i < s->op->owned; i++) sum += values[i] * values[i];
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return sqrt(sum);
+  return sqrt(nodal_dot(s->space, values, values));
 }
 
 /* |b - A x| / |b| for the right-hand side that `reset` makes. Collective. */

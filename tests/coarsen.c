@@ -7,6 +7,7 @@
 #include "operators/system.h"
 #include "tests/boxes.h"
 #include "tests/deformed_box.h"
+#include "tests/nodal.h"
 #include "tests/operator_bench.h"
 
 static bench tested;
@@ -112,23 +113,18 @@ static void check_periodic(void) {
           "an exterior face");
 }
 
+static double linear(const double x[3], int varies) {
+  return varies ? 1 + x[0] - 2 * x[1] + 3 * x[2] : 1;
+}
+
 /* x.A x for the values 1 + x - 2 y + 3 z, or 1. */
-static double energy(const sp_system *s, bool linear) {
-  const sp_space *space = s->space;
-  const sp_hexes *h = space->mesh->hexes;
-  const size_t n = sp_space_dofs(space);
-  double *x = test_array(2 * n, sizeof *x), *y = x + n, sum = 0;
-  AUTO(sp_operator) op = NULL;
-  for (sp_lid e = 0; e < h->count; e++)
-    for (int c = 0; c < SP_CORNERS; c++) {
-      const double *p = &sp_hexes_lattice(h, e)[3 * c];
-      x[space->numbering->nodes[SP_CORNERS * e + c]] = linear ? 1 + p[0] - 2 * p[1] + 3 * p[2] : 1;
-    }
-  require(sp_operator_create(&s->setup, &op));
+static double energy(const sp_system *s, bool varies) {
+  const size_t n = sp_space_dofs(s->space);
+  double *x = test_array(2 * n, sizeof *x), *y = x + n;
+  AUTO(sp_operator) op = bench_operator(&s->setup);
+  nodal_fill(s->space, linear, varies, x);
   bench_apply(&tested, op, false, x, y);
-  for (sp_lid i = 0; i < space->numbering->owned; i++) sum += x[i] * y[i];
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return sum;
+  return nodal_dot(s->space, x, y);
 }
 
 /* kappa, a number or a tensor, jumps from one element to the next; or lambda does, and some DOFs

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """kappa as a tensor through the whole program: exact fluxes, and a board of orthotropic layers against its exact
-solution. Rates, and tensors along other axes, are in tests/coefficients.c."""
+solution. Rates, and tensors along other axes, are in tests/convergence.c."""
 
 import math
 

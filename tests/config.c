@@ -471,7 +471,7 @@ static void test_formulas(void) {
 static void test_large_mesh(void) {
   static const char large[] = "large.msh";
   if (world_size > 1) return; /* more ranks than cores take turns */
-  write_bytes(large, "", 0);
+  write_text(large, "");
   CHECK(truncate(large, (off_t)1 << 30) == 0, "cannot enlarge %s", large);
   const double start = MPI_Wtime();
   AUTO(sp_config) config = read_case(NULL, TEXTS("mesh.file=large.msh", "problem.forcing=x"));

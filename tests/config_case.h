@@ -16,25 +16,12 @@ static inline void begin_cases(int *argc, char ***argv) {
   CHECK(world_rank > 0 || mkdir("sub", 0700) == 0, "no folder");
 }
 
-static inline void write_bytes(const char *path, const char *bytes, size_t count) {
-  FILE *stream = fopen(path, "wb");
-  CHECK(stream, "cannot write %s", path);
-  if (!stream) return;
-  CHECK(fwrite(bytes, 1, count, stream) == count, "cannot write %s", path);
-  CHECK(fclose(stream) == 0, "cannot write %s", path);
-}
-
-static inline void write_case(const char *text) {
-  MPI_Barrier(MPI_COMM_WORLD); /* wait until all ranks have read the last one */
-  if (world_rank == 0) write_bytes("case.ini", text, strlen(text));
-}
-
 /* Read a case, or none; `overrides` ends with NULL and may be NULL. */
 static inline sp_status read_with(const char *text, const char *const *overrides,
                                   sp_config **config) {
   int count = 0;
   while (overrides && overrides[count]) count++;
-  if (text) write_case(text);
+  if (text) write_text("case.ini", text);
   return sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL, count, overrides, config);
 }
 
@@ -72,8 +59,7 @@ static inline void check_round_trip(const sp_config *config) {
   if (world_rank == 0) memcpy(root, first, (size_t)length);
   MPI_Bcast(root, length, MPI_CHAR, 0, MPI_COMM_WORLD);
   CHECK_TEXT(first, root);
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (world_rank == 0) write_bytes("sub/again.ini", first, strlen(first));
+  write_text("sub/again.ini", first);
   sp_config *again = NULL;
   CHECK(sp_config_read(MPI_COMM_WORLD, "sub/again.ini", 0, NULL, &again) == SP_OK, "%s of\n%s",
         sp_error_message(), first);

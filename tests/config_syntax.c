@@ -165,7 +165,7 @@ static void test_unset(void) {
       "probe.a=",        "probe.none=",         "boundary.none=",    "boundary.right="};
   enum { ARGUMENTS = COUNT_OF(arguments) };
   AUTO(sp_config) config = NULL;
-  if (world_rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
+  write_text("unset.ini", text);
   CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config));
   if (!config) return;
   CHECK(config->statement.boundary.count == 1, "%d groups", config->statement.boundary.count);
@@ -197,13 +197,13 @@ static void test_files(void) {
   check_unreadable("none.ini", SP_ERR_SYSTEM, "none.ini: cannot open: No such file or directory");
   check_unreadable("sub", SP_ERR_SYSTEM, "sub: cannot read: Is a directory");
   if (geteuid() != 0) { /* root can read any file */
-    write_case("");
+    write_text("case.ini", "");
     if (world_rank == 0) CHECK(chmod("case.ini", 0) == 0, "chmod");
     check_unreadable("case.ini", SP_ERR_SYSTEM, "case.ini: cannot open: Permission denied");
     if (world_rank == 0) CHECK(chmod("case.ini", 0600) == 0, "chmod");
   }
   /* One byte more than the limit, as a hole; then the size is reported, not the NUL bytes. */
-  write_case("");
+  write_text("case.ini", "");
   const off_t limit = 16 * 1024 * 1024;
   if (world_rank == 0) CHECK(truncate("case.ini", limit + 1) == 0, "truncate");
   check_unreadable("case.ini", SP_ERR_INPUT,

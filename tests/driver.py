@@ -196,11 +196,20 @@ def settings(text):
     return text.replace("\n", " ").split("; ")
 
 
+def document(path="run.json"):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
 def record(ranks, *arguments):
     """The JSON document of a run that must end well."""
     Run(ranks, [*arguments, "--json", "run.json"]).expect(ranks, 0)
-    with open("run.json", encoding="utf-8") as file:
-        return json.load(file)
+    return document()
+
+
+def notes(path="run.json"):
+    """The notes of a run by name."""
+    return {note["name"]: note for note in document(path)["notes"]}
 
 
 def values(document, table="results"):

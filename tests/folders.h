@@ -1,5 +1,5 @@
 /* Folders that tests read from, which may be elsewhere than when this was built (tests/gpu), and
- * one to write in. */
+ * one to write in, with files. */
 #pragma once
 
 #include <stdlib.h>
@@ -32,4 +32,19 @@ static inline void leave_folder(const char *const *names) {
   MPI_Barrier(MPI_COMM_WORLD);
   for (; *names && world_rank == 0; names++) (void)unlink(*names);
   CHECK(chdir("/") == 0 && (world_rank > 0 || rmdir(test_folder) == 0), "%s is left", test_folder);
+}
+
+/* Rank 0 writes a file, whose name is returned, after all have read the last one. */
+static inline const char *write_file(const char *name, const void *bytes, size_t size) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank == 0) {
+    FILE *file = fopen(name, "wb");
+    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file)) abort();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  return name;
+}
+
+static inline const char *write_text(const char *name, const char *text) {
+  return write_file(name, text, strlen(text));
 }

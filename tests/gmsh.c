@@ -42,7 +42,37 @@ static const char *cut(const char *name, double part) {
   return name;
 }
 
-static void check_cube(const char *path, int order) {
+/* The elements by group: z < 1/2 is "soft", the rest "hard" and 30. */
+static void check_volumes(const char *path, const sp_hexes *hexes) {
+  static const struct {
+    const char *name;
+    int number;
+    bool low, high;
+  } groups[] = {{"soft", 5, true, false},
+                {"all", 9, true, true},
+                {"hard", 0, false, true},
+                {"", 30, false, true}};
+  CHECK(hexes->volume.group_count == 4, "%s: %d groups", path, hexes->volume.group_count);
+  for (int g = 0; g < hexes->volume.group_count; g++) {
+    const sp_group *group = &hexes->volume.groups[g];
+    int known = 0;
+    while (known < 3 && strcmp(groups[known].name, group->name) != 0) known++;
+    CHECK(strcmp(groups[known].name, group->name) == 0 &&
+              (groups[known].number == 0 || groups[known].number == group->number),
+          "%s: group '%s' %d", path, group->name, group->number);
+    for (sp_lid e = 0; e < hexes->count; e++) {
+      double centre[3];
+      sp_hexes_coordinates(hexes, e, 1, (const double[]){0}, centre);
+      CHECK(sp_group_has(group, hexes->volumes[e]) ==
+                (centre[2] < 0.5 ? groups[known].low : groups[known].high),
+            "%s: element at z = %g and group '%s' %d", path, centre[2], group->name, group->number);
+    }
+  }
+}
+
+/* fixtures/groups.geo, whose volumes are in several groups and read once; volume groups also after
+ * refinement. */
+static void check_groups(const char *path, int order) {
   AUTO(sp_mesh) mesh = read_mesh(path);
   if (!mesh) return;
   const sp_hexes *hexes = mesh->hexes;
@@ -66,14 +96,17 @@ static void check_cube(const char *path, int order) {
   CHECK_OK(sp_numbering_create(mesh, 3, &numbering));
   if (numbering)
     CHECK(numbering->global == 10 * 10 * 13, "%s: %lld DOFs", path, (long long)numbering->global);
+  check_volumes(path, hexes);
+  CHECK_OK(sp_mesh_refine(&mesh));
+  if (mesh) check_volumes(path, mesh->hexes);
 }
 
 static void check_formats(void) {
   for (int format = 0; format < 8; format++) {
     const int binary = format & 1, order = 1 + (format >> 2);
-    check_cube(generate("cube.geo", format & 2 ? 2.2 : 4.1, binary, order, "cube.msh"), order);
+    check_groups(generate("groups.geo", format & 2 ? 2.2 : 4.1, binary, order, "cube.msh"), order);
   }
-  check_cube(fixture("cube.geo"), 1);
+  check_groups(fixture("groups.geo"), 1);
 }
 
 static void check_two_blocks(const char *path) {
@@ -94,61 +127,6 @@ static void check_two_blocks(const char *path) {
   CHECK_OK(sp_numbering_create(mesh, 4, &numbering));
   if (numbering)
     CHECK(numbering->global == 25 * 13 * 9, "%s: %lld DOFs", path, (long long)numbering->global);
-}
-
-/* A volume in two groups is read once. */
-static void check_repeated(double version) {
-  AUTO(sp_mesh) mesh = read_mesh(generate("two_groups.geo", version, 0, 1, "two_groups.msh"));
-  if (!mesh) return;
-  CHECK(mesh->global_elements == 36, "%lld elements", (long long)mesh->global_elements);
-  CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
-}
-
-/* The elements of fixtures/slab.geo by group: x < 1/2 is "soft", the rest "hard" and 30. */
-static void check_slab_groups(const char *path, const sp_hexes *hexes) {
-  static const struct {
-    const char *name;
-    int number;
-    bool low, high;
-  } groups[] = {{"soft", 5, true, false},
-                {"all", 9, true, true},
-                {"hard", 0, false, true},
-                {"", 30, false, true}};
-  CHECK(hexes->volume.group_count == 4, "%s: %d groups", path, hexes->volume.group_count);
-  for (int g = 0; g < hexes->volume.group_count; g++) {
-    const sp_group *group = &hexes->volume.groups[g];
-    int known = 0;
-    while (known < 3 && strcmp(groups[known].name, group->name) != 0) known++;
-    CHECK(strcmp(groups[known].name, group->name) == 0 &&
-              (groups[known].number == 0 || groups[known].number == group->number),
-          "%s: group '%s' %d", path, group->name, group->number);
-    for (sp_lid e = 0; e < hexes->count; e++) {
-      double centre[3];
-      sp_hexes_coordinates(hexes, e, 1, (const double[]){0}, centre);
-      CHECK(sp_group_has(group, hexes->volumes[e]) ==
-                (centre[0] < 0.5 ? groups[known].low : groups[known].high),
-            "%s: element at x = %g and group '%s' %d", path, centre[0], group->name, group->number);
-    }
-  }
-}
-
-static void check_volumes_of(const char *path) {
-  AUTO(sp_mesh) mesh = read_mesh(path);
-  if (!mesh) return;
-  CHECK(mesh->global_elements == 12, "%s: %lld elements", path, (long long)mesh->global_elements);
-  check_slab_groups(path, mesh->hexes);
-  CHECK_OK(sp_mesh_refine(&mesh));
-  if (mesh) check_slab_groups(path, mesh->hexes);
-}
-
-/* Elements know their Physical Volumes, of which they may have several. */
-static void check_volumes(void) {
-  for (int format = 0; format < 8; format++)
-    check_volumes_of(
-        generate("slab.geo", format & 2 ? 2.2 : 4.1, format & 1, 1 + (format >> 2), "slab.msh"));
-  check_volumes_of(fixture("slab.geo"));
-  AUTO(sp_mesh) mesh = read_mesh(fixture("cube.geo"));
-  if (mesh) CHECK(mesh->hexes->volume.count >= 1, "no volume");
 }
 
 /* Only the elements of Physical Volumes are used, with any other contents of the file. */
@@ -330,10 +308,6 @@ int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   enter_folder();
   check_formats();
-  check_two_blocks(generate("two_blocks.geo", 4.1, 1, 1, "two_blocks.msh"));
-  check_repeated(2.2);
-  check_repeated(4.1);
-  check_volumes();
   check_save_all();
   check_same_corners();
   check_sparse();
@@ -343,8 +317,7 @@ int main(int argc, char **argv) {
   check_damaged_count();
   check_refusals();
   CHECK(strchr(sp_gmsh_version(), '.'), "version '%s'", sp_gmsh_version());
-  leave_folder(TEXTS("cube.msh", "two_blocks.msh", "two_groups.msh", "empty.msh", "slab.msh",
-                     "surface_only.msh", "count.msh", "twins.msh", "named.msh", "ring.msh",
-                     "sparse.msh", "shared.msh", "doubled.msh"));
+  leave_folder(TEXTS("cube.msh", "empty.msh", "surface_only.msh", "count.msh", "twins.msh",
+                     "named.msh", "ring.msh", "sparse.msh", "shared.msh", "doubled.msh"));
   return check_end();
 }

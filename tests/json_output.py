@@ -149,6 +149,7 @@ def good_run(ranks):
 def study(ranks):
     run = Run(ranks, ["mesh.elements=2 2 2", "problem.solution=sin(3*x)+y*z", "--json", "run.json",
                       "--study", "order=1:2", "--study", "refine=0:2"]).expect(ranks, 0)
+    check("as expected in all 4 judged steps" in run.out, f"{run.name}: {run.out}")
     document = load()
     check_log(document)
     rows = document["study"]
@@ -167,6 +168,10 @@ def study(ranks):
     document = load()
     check((document["status"], document["exit_code"], len(document["study"])) == ("fell short of its rate", 4, 3),
           f"{document}")
+    Run(ranks, ["mesh.elements=3 2 2", "problem.solution=sin(3*x)+y*z", "solver.max_iterations=3", "solver.preconditioner=none",
+                "output.log=", "--study", "order=1:2", "--study", "refine=0:1"]).expect_error(
+        ranks, 2, "order 1, refine 1: not converged")
+    check(sorted(os.listdir()) == ["run.h5", "run.json"], f"left over: {os.listdir()}")
 
 
 def failures(ranks):
@@ -249,8 +254,7 @@ def while_it_runs():
 
 
 def main():
-    driver.side_by_side([*[(job, ranks) for job in (good_run, study, failures) for ranks in (2, 1)],
-                         (standard_output,), (bad_use,), (while_it_runs,)])
+    driver.side_by_side([(good_run, 2), (good_run, 1), (study, 2), (failures, 2), (standard_output,), (bad_use,), (while_it_runs,)])
     driver.finish()
 
 

@@ -23,9 +23,9 @@ static void check_remote_ties(void) {
         "mesh.file=board.geo; boundary.default=robin 1e-5, 0; problem.forcing=0",
         "material.board.kappa=3e-4; material.copper.kappa=0.39; material.die.kappa=0.15",
         test_text("material.die.forcing=1; discretization.order=%d", order), NULL};
-    sp_results alone, results;
+    sp_results alone;
     CHECK_OK(run_case(MPI_COMM_SELF, NULL, overrides, &alone));
-    CHECK_OK(run_case(MPI_COMM_WORLD, NULL, overrides, &results));
+    const sp_results results = run_good(overrides, NULL);
     CHECK(alone.cg.iterations <= 8 && labs(results.cg.iterations - alone.cg.iterations) <= 1,
           "order %d: %ld iterations, %ld on one rank", order, (long)results.cg.iterations,
           (long)alone.cg.iterations);
@@ -34,9 +34,7 @@ static void check_remote_ties(void) {
 
 /* Check that CG takes at most `most` iterations. */
 static void check_iterations(int most, int order, const char *const *settings) {
-  sp_results results;
-  CHECK_OK(run_case(MPI_COMM_WORLD, settings, TEXTS(test_text("discretization.order=%d", order)),
-                    &results));
+  const sp_results results = run_good(settings, TEXTS(test_text("discretization.order=%d", order)));
   CHECK(results.cg.iterations <= most, "%s, order %d: %ld iterations", settings[0], order,
         (long)results.cg.iterations);
 }
@@ -122,15 +120,12 @@ static void check_glue(const char *kappa, int order) {
                          "Physical Volume(\"glue\") = {b[1]};\n"
                          "Physical Surface(\"a\") = {s[1], a[2], a[3], a[4], a[5]};\n"
                          "Physical Surface(\"c\") = {c[0], c[2], c[3], c[4], c[5]};\n");
-  for (size_t i = 0; i < COUNT_OF(fixed); i++) {
-    const char *const overrides[] = {
-        "mesh.file=glue.geo; problem.forcing=1; boundary.default=neumann 0", fixed[i],
-        test_text("material.glue.kappa=%s; discretization.order=%d", kappa, order), NULL};
-    sp_results results;
-    CHECK_OK(run_case(MPI_COMM_WORLD, NULL, overrides, &results));
-    CHECK(results.cg.iterations <= (i == 0 ? 12 : 18), "%s, kappa %s, order %d: %ld iterations",
-          fixed[i], kappa, order, (long)results.cg.iterations);
-  }
+  for (size_t i = 0; i < COUNT_OF(fixed); i++)
+    check_iterations(i == 0 ? 12 : 18, order,
+                     TEXTS(test_text("material.glue.kappa=%s; mesh.file=glue.geo; "
+                                     "problem.forcing=1; boundary.default=neumann 0",
+                                     kappa),
+                           fixed[i]));
 }
 
 /* An element that stiff elements hold by edges, while its neighbours over faces hardly do. If its

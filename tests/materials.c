@@ -8,10 +8,8 @@
 #include "solver/problem/coefficients.h"
 #include "solver/problem/interfaces.h"
 #include "tests/boxes.h"
-#include "tests/folders.h"
 #include "tests/rates.h"
 #include "tests/stage.h"
-#include "tests/start_gmsh.h"
 
 /* How a mesh of the unit cube is made whose halves x < 1/2 and x > 1/2 are called soft and hard. */
 typedef struct source {
@@ -40,12 +38,9 @@ static void check_slab(const source *s, const char *kind, int order, double k, c
                 "material.%s.solution=%.17g*x; material.%s.solution=1-%.17g*(1-x)",
                 kind, order, s->hard, k, s->soft, s->soft, flux, s->hard, flux / k),
       SLAB_FACES, ends, NULL};
-  sp_results results;
-  const sp_status status = run_case(MPI_COMM_WORLD, common, s->overrides, &results);
-  CHECK(!status && results.have_norms, "%s %s N = %d: %s", s->overrides[0], kind, order,
-        sp_error_message());
-  CHECK(results.norms.max <= 100 * DBL_EPSILON * k, "%s %s N = %d, K = %g: an error of %g",
-        s->overrides[0], kind, order, k, results.norms.max);
+  const sp_results results = run_good(common, s->overrides);
+  CHECK(results.have_norms && results.norms.max <= 100 * DBL_EPSILON * k,
+        "%s %s N = %d, K = %g: an error of %g", s->overrides[0], kind, order, k, results.norms.max);
   CHECK(results.cg.iterations <= 20, "%s %s N = %d, K = %g: %d iterations", s->overrides[0], kind,
         order, k, (int)results.cg.iterations);
 }
@@ -76,28 +71,14 @@ static void check_box(bool all) {
     }
 }
 
-/* Rank 0 meshes fixtures/slab.geo. */
-static void generate(double version, int binary, int order) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (world_rank == 0) {
-    int error,
-        failed = make_mesh(test_text("%s/slab.geo", test_fixtures()), version, binary, order, 0);
-    failed += write_mesh("slab.msh");
-    gmshFinalize(&error);
-    CHECK(failed == 0, "gmsh could not make slab.msh");
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
-static void check_files(void) {
-  for (int format = 0; format < 4; format++) {
-    generate(format & 2 ? 2.2 : 4.1, format & 1, 1 + (format & 1));
-    const source s = {{"mesh.file=slab.msh"}, "soft", format & 2 ? "30" : "hard"};
-    check_slab(&s, KINDS[format & 1], 3, 100, FILE_ENDS);
-    check_slab(&s, KINDS[1 - (format & 1)], 2, 1e6, FILE_ENDS);
-  }
+/* Groups in files of other formats: gmsh.c. */
+static void check_geometry(void) {
   const source geometry = {{"mesh.file=" SP_FIXTURES "/slab.geo", "mesh.refine=1"}, "5", "hard"};
-  for (int kind = 0; kind < 2; kind++) check_slab(&geometry, KINDS[kind], 3, 100, FILE_ENDS);
+  const source by_number = {{"mesh.file=" SP_FIXTURES "/slab.geo"}, "soft", "30"};
+  for (int kind = 0; kind < 2; kind++) {
+    check_slab(&geometry, KINDS[kind], 3, 100, FILE_ENDS);
+    check_slab(&by_number, KINDS[kind], 2, 1e6, FILE_ENDS);
+  }
 }
 
 /* u = 2 x - x^2 | 3/4 + (x - 1/2) / 100 with kappa = 1 | 100: the flux is 1 at x = 1/2. */
@@ -209,8 +190,12 @@ static void check_refused(void) {
        {"'default = dirichlet' needs a formula"}},
       {{"material.soft.kappa=2", "region.soft.upper=0.3 1 1"},
        {"[region soft]", "x = 0.3 cuts through elements", "0.25 and 0.5"}},
-      {{"material.soft.kappa=2+x", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
-      {{"material.soft.lambda=2+x", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
+      {{"material.soft.kappa=2+x", "discretization.geometry=trilinear", REGIONS},
+       {"trilinear", "constant in each material", "use stored or auto"}},
+      {{"material.soft.lambda=2+x", "discretization.geometry=trilinear", REGIONS},
+       {"constant in each material"}},
+      {{"problem.kappa=1,2+x,3", "discretization.geometry=trilinear"},
+       {"constant in each material"}},
   };
   for (size_t r = 0; r < COUNT_OF(of_box); r++)
     run_case_refused(box, of_box[r].overrides, of_box[r].parts);
@@ -239,12 +224,8 @@ static void check_groups(void) {
                {"default", "material.default.kappa=2", {"also has", "its number, 9", NULL}},
                {NULL, "material.9.kappa=2", {"[material 9]: it has no elements", NULL}}};
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
-    const char *const overrides[] = {"problem.solution=x", cases[c].override};
-    AUTO(sp_config) config = NULL;
+    AUTO_VALUE(stage) s = {0};
     sp_hexes *hexes;
-    AUTO(sp_mesh) mesh = NULL;
-    sp_materials materials;
-    require(sp_config_read(MPI_COMM_WORLD, NULL, 2, overrides, &config));
     require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/slab.geo", NULL, NULL, &hexes));
     for (int g = 0; g < hexes->volume.group_count; g++) {
       sp_group *group = &hexes->volume.groups[g];
@@ -254,12 +235,9 @@ static void check_groups(void) {
       free(group->name);
       group->name = strdup(cases[c].name);
     }
-    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-    sp_status status = sp_materials_create(&config->statement, mesh->hexes, &materials);
-    CHECK((status != SP_OK) == (cases[c].name != NULL), "%s", sp_error_message());
-    if (!status) status = sp_materials_count(&config->statement, mesh, &materials);
+    stage_create(hexes, 1, &s);
+    const sp_status status = stage_try(&s, TEXTS("problem.solution=x", cases[c].override));
     check_refusal(cases[c].override, status, cases[c].parts);
-    sp_materials_free(&materials);
   }
 }
 
@@ -291,42 +269,35 @@ static void check_coefficients(void) {
        4},
   };
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
-    const char *overrides[6] = {"problem.solution=x", "problem.lambda=1",
-                                "region.low.upper=0.5 1 1"};
-    int count = 3;
-    for (int o = 0; o < 3 && cases[c].overrides[o]; o++) overrides[count++] = cases[c].overrides[o];
+    const char *const *own = cases[c].overrides;
     const sp_box_region low = {.name = "low", .where = "", .upper = {0.5, 1, 1}};
     const sp_box box = {
         .elements = {4, 2, 2}, .upper = {1, 1, 1}, .region_count = 1, .regions = &low};
-    AUTO(sp_config) config = NULL;
-    AUTO(sp_mesh) mesh = box_mesh(MPI_COMM_WORLD, &box, 0);
-    sp_materials materials;
-    const sp_numbering numbering = {.order = 2};
-    const sp_space space = {.mesh = mesh, .numbering = (sp_numbering *)&numbering};
-    sp_operator_setup values = {.space = &space, .kind = SP_BP35};
-    require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
-    require(sp_materials_create(&config->statement, mesh->hexes, &materials));
-    require(sp_materials_count(&config->statement, mesh, &materials));
-    require(sp_coefficients_create(&(sp_problem){.materials = materials}, &values));
+    AUTO_VALUE(stage) s = {0};
+    stage_create(box_hexes(MPI_COMM_WORLD, &box, 0), 2, &s);
+    const sp_problem *problem =
+        stage_problem(&s, TEXTS("problem.solution=x", "problem.lambda=1",
+                                "region.low.upper=0.5 1 1", own[0], own[1], own[2]));
+    sp_operator_setup values = {.space = s.space, .kind = SP_BP35};
+    require(sp_coefficients_create(problem, &values));
     const double *lambda = values.lambda_values;
     CHECK((values.kappa != NULL) == cases[c].with_kappa && !lambda != cases[c].with_lambda,
           "arrays of case %zu", c);
     CHECK_CLOSE(values.lambda, cases[c].scale, 0);
     double largest = lambda ? 0 : values.lambda;
-    for (int i = 0; i < mesh->hexes->count * (values.by_element ? 1 : 27) && lambda; i++)
+    for (int i = 0; i < s.mesh->hexes->count * (values.by_element ? 1 : 27) && lambda; i++)
       largest = fmax(largest, lambda[i]);
     MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     CHECK_CLOSE(largest, cases[c].largest, 1e-15 * cases[c].largest);
     CHECK(values.by_element == (!cases[c].at_points && (values.kappa || lambda)),
           "by element or at points, case %zu", c);
-    for (sp_lid e = 0; e < mesh->hexes->count && values.by_element; e++) {
-      const sp_material *material = sp_materials_of(&materials, mesh->hexes, e);
+    for (sp_lid e = 0; e < s.mesh->hexes->count && values.by_element; e++) {
+      const sp_material *material = sp_materials_of(&problem->materials, s.mesh->hexes, e);
       CHECK((!values.kappa || values.kappa[e] == material->of[SP_KAPPA].value) &&
                 (!lambda || lambda[e] == material->of[SP_LAMBDA].value),
             "element %d of case %zu", (int)e, c);
     }
     sp_system_free_setup(&values);
-    sp_materials_free(&materials);
   }
 }
 
@@ -337,7 +308,6 @@ static void check_coefficients(void) {
 static void check_jumps(sp_operator_kind kind) {
   const double inner = 0.75 + (1 + sqrt(3.0 / 7)) / 8;
   static const struct { double c, k; } cases[] = {{0, 1}, {0.25, 1}, {0, 3}, {-0.5, 0.5}};
-  require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   for (size_t n = 0; n < COUNT_OF(cases); n++) {
     const double c = cases[n].c, k = kind == SP_MASS ? 1 : cases[n].k;
     const char *solution = test_text("material.high.solution=x*y+%g", c);
@@ -361,22 +331,21 @@ static void check_jumps(sp_operator_kind kind) {
     CHECK_CLOSE(jumps.solution_size, fmax(0.5, 1 + c), 10 * DBL_EPSILON);
     CHECK(kind == SP_MASS ? jumps.flux_size == 0 : jumps.flux_size > 0, "%g", jumps.flux_size);
   }
-  sp_platform_close(&platform);
 }
 
 int main(int argc, char **argv) {
   run_case_begin(&argc, &argv);
-  enter_folder();
   const bool all = device_sweeps(argc, argv);
   check_box(all);
-  check_files();
+  check_geometry();
   check_data();
   for (int order = all ? 1 : 2; order <= (all ? 3 : 2); order++) check_layers(order);
   check_refused();
+  require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   check_groups();
   check_coefficients();
   check_jumps(SP_BP30);
   check_jumps(SP_MASS);
-  leave_folder(TEXTS("slab.msh"));
+  sp_platform_close(&platform);
   return check_end();
 }

@@ -96,21 +96,6 @@ static inline void check_refused(const char *path, const char *phrase) {
   sp_mesh_destroy(&mesh);
 }
 
-/* Rank 0 writes a file, whose name is returned, after all have read the last one. */
-static inline const char *write_file(const char *name, const void *bytes, size_t size) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (world_rank == 0) {
-    FILE *file = fopen(name, "wb");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file)) abort();
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  return name;
-}
-
-static inline const char *write_text(const char *name, const char *text) {
-  return write_file(name, text, strlen(text));
-}
-
 /* A mesh file in memory: text, and numbers in one of three encodings. */
 typedef enum encoding_kind { ASCII, BINARY, SWAPPED, ENCODINGS } encoding_kind;
 typedef struct mesh_text {

@@ -121,9 +121,6 @@ static const count_case CASES[] = {
     {{10, 8}, false, SMALL SINE POISSON SMOOTH "discretization.order=15"},
 #define LARGE "problem.lambda=1e6; "
     {{7, 6}, true, CUBE SINE LARGE SMOOTH "discretization.order=3"},
-    {{7, 6}, false, CUBE SINE LARGE SMOOTH "discretization.order=5"},
-    {{7, 6}, false, SMALL SINE LARGE SMOOTH "discretization.order=9"},
-    {{7, 6}, false, SMALL SINE LARGE SMOOTH "discretization.order=11"},
     {{7, 6}, false, SMALL SINE LARGE SMOOTH "discretization.order=15"},
     {{9, 8}, false, CUBE SINE POISSON SMOOTH "solver.orders=7 3 1"}, /* own */
 };
@@ -138,11 +135,9 @@ static sp_cg_result solve(const char *smoother, const char *degree, const char *
       "discretization.order=7; solver.preconditioner=multigrid; solver.tolerance=1e-8; "
       "solver.criterion=residual; solver.max_iterations=200",
       smoother, degree, NULL};
-  sp_results results;
-  const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
-  CHECK(status == SP_OK, "%s, %s, %s: %s", own[0], smoother, degree, sp_error_message());
-  CHECK(results.cg.iterations > 0, "%s, %s: no iteration", own[0], smoother);
-  return results.cg;
+  const sp_cg_result cg = run_good(common, own).cg;
+  CHECK(cg.iterations > 0, "%s, %s: no iteration", own[0], smoother);
+  return cg;
 }
 
 static void check_counts(const count_case *c) {
@@ -175,16 +170,6 @@ static void check_choices(void) {
   check_choice(JACOBI, TEXTS(SMALL, SINE, SMOOTH));
   check_choice(SCHWARZ, TEXTS(SMALL, SINE, SMOOTH, "mesh.upper=10 1 1"));
   check_choice(SCHWARZ, TEXTS(SMALL, SINE, SMOOTH, "mesh.upper=100 1 1"));
-}
-
-/* 6 to 8 iterations at any order. */
-static void check_orders(void) {
-  for (int order = 2; order <= 11; order++) {
-    const char *n = test_text("discretization.order=%d", order);
-    const char *const own[] = {SMALL, SINE, SMOOTH, n, NULL};
-    const sp_cg_result cg = solve("solver.smoother=auto", "solver.smoother_degree=3", own);
-    CHECK(cg.iterations <= 9, "%s: %d iterations, limit 9", n, (int)cg.iterations);
-  }
 }
 
 /* Elements that single precision does not suit, because they are flat, or flat with jumps along
@@ -221,8 +206,8 @@ static void check_layers(void) {
                       orders[o], upper[u], height / 2, height / 2 + height / 6, kappa[k]);
         const sp_cg_result cg =
             solve("solver.smoother=schwarz", "solver.smoother_degree=3",
-                  TEXTS(CUBE, POISSON, "problem.forcing=1+sin(9*x*y)", "boundary.default=neumann 0",
-                        "boundary.zmin=robin 1, 0", own));
+                  TEXTS("mesh.elements=4 4 6", POISSON, "problem.forcing=1+sin(9*x*y)",
+                        "boundary.default=neumann 0", "boundary.zmin=robin 1, 0", own));
         printf(" %d", (int)cg.iterations);
         CHECK(cg.iterations <= 10, "layer: %s: %d iterations, limit 10", own, (int)cg.iterations);
       }
@@ -244,7 +229,7 @@ static void check_bars(void) {
             test_text("discretization.order=%d; %s; %s", orders[o], sides[i], upper[u]);
         const sp_cg_result cg =
             solve("solver.smoother=auto", "solver.smoother_degree=3",
-                  TEXTS(CUBE, POISSON, "problem.forcing=sin(9173*x+7919*y*z+1)", own,
+                  TEXTS(SMALL, POISSON, "problem.forcing=sin(9173*x+7919*y*z+1)", own,
                         "boundary.xmin=dirichlet 0", "boundary.ymax=robin 3, 1"));
         CHECK(cg.iterations <= 11, "%s: %d iterations, limit 11", own, (int)cg.iterations);
       }
@@ -274,7 +259,6 @@ int main(int argc, char **argv) {
   if (all) {
     check_choices();
     check_thin_quarters();
-    check_orders();
     check_precision();
     check_layers();
     check_bars();

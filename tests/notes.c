@@ -1,32 +1,11 @@
-/* Notes on a case: parts that are in contact, sources that quadrature misses, and boundary data
- * that jump. */
+/* Notes on a case: sources that quadrature misses, and boundary data that jump. Parts in contact
+ * are in fit.py. */
 #include "mesh/reference.h"
-#include "mesh/touching.h"
 #include "operators/counts.h"
 #include "solver/problem/dirichlet.h"
 #include "solver/problem/load.h"
 #include "tests/stage.h"
 
-/* A box of 4 x 3 x 2 elements. If it is cut, the halves at x = 1/2 share no nodes, and 3 x 2 pairs
- * of faces coincide up to rounding of the coordinates. A gap of 1e-4 is no contact. */
-static void check_contacts(void) {
-  static const double gaps[] = {-1, 0, 1e-13, 1e-4};
-  for (int g = 0; g < 4; g++) {
-    sp_hexes *hexes = make_box(4, 3, 2, SP_MAP_NONE);
-    for (sp_lid e = 0; e < hexes->count && gaps[g] >= 0; e++) {
-      double *lattice = &hexes->lattice[(size_t)e * SP_CORNERS * 3];
-      if (lattice[0] < 0.4) continue;
-      for (int c = 0; c < SP_CORNERS; c++) hexes->vertices[e][c] += 1000;
-      for (int c = 0; c < SP_CORNERS; c++) lattice[3 * c] += gaps[g];
-    }
-    AUTO(sp_mesh) mesh = NULL;
-    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
-    require(sp_touching_find(mesh));
-    const sp_gid pairs = mesh->hexes->file.coincident;
-    CHECK(mesh->hexes->file.misfits == 0, "gap %g", gaps[g]);
-    CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
-  }
-}
 /* Return the one-dimensional integral of exp(-((x - c) / w)^2 / 2) over n elements of [0, 1] by a
  * rule. */
 static double integrate_line(int n, const sp_rule *rule, double c, double w) {
@@ -177,7 +156,6 @@ static void check_data_jumps(void) {
 int main(int argc, char **argv) {
   test_begin(&argc, &argv);
   require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
-  check_contacts();
   check_narrow_source("discretization.operator=bp3.5", SP_BP35);
   check_narrow_source("discretization.operator=bp3.0", SP_BP30);
   check_narrow_source("discretization.operator=mass", SP_MASS);

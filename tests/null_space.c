@@ -3,29 +3,13 @@
 
 #include "mesh/mesh.h"
 #include "tests/folders.h"
-#include "tests/cubes.h"
 #include "tests/rates.h"
 
 #define BOX "mesh.elements=2 2 2", "problem.lambda=0", "solver.tolerance=1e-12"
-#define NEUMANN "boundary.default=neumann"
 #define SMOOTH "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+5"
 
 static sp_platform platform; /* stays open */
 static int mesh_parts;       /* of the last sp_null_space_create */
-
-/* If means were not matched, the error would be about 5, the solution's mean. */
-static void check_convergence(void) {
-  static const char *const operators[] = {"discretization.operator=bp3.5",
-                                          "discretization.operator=bp3.0"};
-  static const char *const preconditioners[] = {"solver.preconditioner=none",
-                                                "solver.preconditioner=jacobi"};
-  for (int kind = 0; kind < 2; kind++)
-    for (int order = 1; order <= 3; order++) {
-      const char *const common[] = {
-          operators[kind], preconditioners[order % 2], "mesh.map=sine", BOX, NEUMANN, SMOOTH, NULL};
-      check_rates(order, rates_coarse(order), common, NULL);
-    }
-}
 
 /* Data that are not compatible are refused with these words; the others are accepted. Data derived
  * from a solution are compatible up to the quadrature error. */
@@ -47,21 +31,18 @@ static void check_compatibility(void) {
       /* One Dirichlet face, or lambda, and there is no null space. */
       {"problem.forcing=1; boundary.default=neumann 0; boundary.xmin=dirichlet 0", {NULL}},
       {"problem.forcing=1; boundary.default=neumann 0; problem.lambda=1", {NULL}}};
-  sp_results results;
   for (size_t c = 0; c < COUNT_OF(cases); c++)
     if (cases[c].words[0])
       run_case_refused(common, TEXTS(cases[c].own), cases[c].words);
     else
-      CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(cases[c].own), &results));
+      (void)run_good(common, TEXTS(cases[c].own));
   /* The solution's mean, 3, must be recovered; the errors at N = 9 are 1e-8. */
-  CHECK_OK(run_case(MPI_COMM_WORLD, common,
-                    TEXTS("problem.forcing=pi^2*cos(pi*x); problem.solution=cos(pi*x)+3; "
-                          "boundary.default=neumann 0; discretization.order=9"),
-                    &results));
-  CHECK(results.have_norms && results.norms.max < 1e-7, "max %g", results.norms.max);
-  CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS("problem.forcing=0; boundary.default=neumann 0"),
-                    &results));
-  CHECK(results.cg.iterations == 0, "%d iterations", (int)results.cg.iterations);
+  const sp_error_norms norms =
+      rates_solve(common, TEXTS("problem.forcing=pi^2*cos(pi*x); problem.solution=cos(pi*x)+3; "
+                                "boundary.default=neumann 0; discretization.order=9"));
+  CHECK(norms.max < 1e-7, "max %g", norms.max);
+  CHECK(run_good(common, TEXTS("problem.forcing=0; boundary.default=neumann 0")).cg.iterations == 0,
+        "iterations for the solution 0");
 }
 
 typedef struct parts {
@@ -261,10 +242,9 @@ static void check_small_lambda(void) {
       "problem.solution=cos(pi*x)+5",
       NULL};
   for (int jacobi = 0; jacobi < 2; jacobi++) {
-    sp_results results;
     const char *const own[] = {jacobi ? "solver.preconditioner=jacobi" : NULL, NULL};
-    CHECK_OK(run_case(MPI_COMM_WORLD, common, own, &results));
-    CHECK(results.norms.max < 1e-3, "max %g", results.norms.max);
+    const double error = rates_solve(common, own).max;
+    CHECK(error < 1e-3, "max %g", error);
   }
 }
 
@@ -361,64 +341,13 @@ static void check_bodies(void) {
   const char *const common[] = {
       test_text("mesh.file=%s/two_bodies.msh; discretization.order=4", test_fixtures()),
       "problem.lambda=0; solver.tolerance=1e-12", NULL};
-  sp_results results;
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
-    CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS("problem.solution=x+y^2", cases[c]), &results));
-    if (c < 3) CHECK(results.norms.max < 1e-8, "case %zu: max %g", c, results.norms.max);
+    const double error = rates_solve(common, TEXTS("problem.solution=x+y^2", cases[c])).max;
+    if (c < 3) CHECK(error < 1e-8, "case %zu: max %g", c, error);
   }
   run_case_refused(common,
                    TEXTS("problem.forcing=-1; boundary.outB=neumann 1; boundary.outA=robin 1, 0"),
                    TEXTS("of 8 elements 'B' between (2, 0, 0) and (3, 1, 1) add up to 5,"));
-}
-
-/* Each cube's component, compared with a plain search, at order 1. */
-static void check_cubes(const cubes *all) {
-  sp_hexes *hexes;
-  AUTO_VALUE(parts) p = {0};
-  sp_null_space *null_space, *weak;
-  require(cubes_hexes(all, world_rank, &hexes));
-  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p.mesh));
-  require(sp_space_create(&platform, p.mesh, 1, &p.space));
-  p.free_dofs = test_array(sp_space_dofs(p.space), sizeof *p.free_dofs);
-  find_null_space(&p, p.free_dofs, 0, &null_space, &weak);
-  CHECK(null_space->components == all->components, "%d components, expected %d",
-        null_space->components, all->components);
-  int *found = test_array((size_t)p.mesh->hexes->count, sizeof *found);
-  for (sp_lid e = 0; e < p.mesh->hexes->count; e++) {
-    const sp_lid *nodes = &p.space->numbering->nodes[e * SP_CORNERS];
-    found[e] = null_space->of_dof[nodes[0]];
-    for (int n = 1; n < SP_CORNERS; n++)
-      CHECK(null_space->of_dof[nodes[n]] == found[e], "element %d", (int)e);
-  }
-  CHECK(cubes_agree(MPI_COMM_WORLD, all, p.mesh->hexes, found), "other components");
-  sp_null_space_destroy(&null_space);
-}
-
-/* Bodies that meet in a vertex are one component. The first rank has a bent chain of cubes and a
- * lone cube. On the second, one cube touches the start of the chain, and one connects the end of
- * the chain, in seven vertices, with the lone cube, in the eighth. So all DOFs of this cube are
- * shared. */
-static void check_meeting_cubes(void) {
-  cubes all = {.count = 12,
-               .place = {{1, 0, 0},
-                         {2, 0, 0},
-                         {3, 0, 0},
-                         {4, 0, 1},
-                         {4, 1, 2},
-                         {4, 2, 3},
-                         {4, 3, 3},
-                         {3, 4, 3},
-                         {3, 3, 4},
-                         {2, 2, 2},
-                         {0, 0, 0},
-                         {3, 3, 3}},
-               .rank = {[10] = 1 % world_size, [11] = 1 % world_size},
-               .components = 1};
-  check_cubes(&all);
-  for (uint64_t seed = 1; seed <= 20; seed++) {
-    cubes_choose(seed, 15, world_size, &all);
-    check_cubes(&all);
-  }
 }
 
 /* Given data that balance up to quadrature give the same equations and errors as data that follow
@@ -435,15 +364,11 @@ static void check_quadrature(void) {
                                         "problem.forcing=x < 0.3 ? 2/pi : 2/pi*(1+1e-3)",
                                         "problem.forcing=x < 0.3 ? 1 : (2/pi-0.3)/0.7"};
   for (int order = 1; order <= 3; order++) {
-    sp_results given, derived;
     const char *const own = test_text("discretization.order=%d", order);
-    CHECK_OK(run_case(MPI_COMM_WORLD, common, TEXTS(own), &given));
-    CHECK_OK(run_case(MPI_COMM_WORLD,
-                      TEXTS(own, "mesh.elements=8 2 2; problem.lambda=0; "
-                                 "problem.solution=sin(pi*x)/pi^2+3; "
-                                 "solver.tolerance=1e-13; boundary.default=neumann"),
-                      NULL, &derived));
-    CHECK_CLOSE(given.norms.l2, derived.norms.l2, 1e-11);
+    const char *const derived = "mesh.elements=8 2 2; problem.lambda=0; solver.tolerance=1e-13; "
+                                "problem.solution=sin(pi*x)/pi^2+3; boundary.default=neumann";
+    CHECK_CLOSE(rates_solve(common, TEXTS(own)).l2, rates_solve(TEXTS(derived, own), NULL).l2,
+                1e-11);
   }
   for (size_t c = 0; c < COUNT_OF(refused); c++)
     run_case_refused(common, TEXTS(refused[c]), TEXTS("not compatible"));
@@ -486,7 +411,6 @@ int main(int argc, char **argv) {
   check_quadrature_of_parts();
   check_components(2);
   check_components(5);
-  check_meeting_cubes();
   check_determined_parts(1);
   check_determined_parts(5);
   check_determined_by_coefficients();
@@ -497,7 +421,6 @@ int main(int argc, char **argv) {
   check_small_lambda();
   check_bodies();
   check_compatibility();
-  check_convergence();
   check_quadrature();
   return check_end();
 }

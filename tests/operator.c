@@ -39,31 +39,15 @@ static void compute_expected(const deformed_box *box, const sp_operator_setup *s
   want->local_scale = want->local + local;
   want->all = want->local_scale + local;
   want->all_scale = want->all + local;
-  double *work = test_array(count, sizeof *work);
-  for (size_t i = 0; i < count; i++) work[i] = x[numbering->nodes[i]];
-  for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
-    const size_t i = (size_t)e * np;
-    reference_apply(setup, numbering->order, NULL, NULL, box->mesh->hexes, e, &work[i],
-                    &want->elements[i], &want->elements_scale[i]);
-  }
+  reference_elements(box, setup, x, want->elements, want->elements_scale);
   for (size_t i = 0; i < count; i++) {
     want->local[numbering->nodes[i]] += want->elements[i];
     want->local_scale[numbering->nodes[i]] += want->elements_scale[i];
-    want->energy += work[i] * want->elements[i];
-    want->energy_scale += fabs(work[i]) * want->elements_scale[i];
+    want->energy += x[numbering->nodes[i]] * want->elements[i];
+    want->energy_scale += fabs(x[numbering->nodes[i]]) * want->elements_scale[i];
   }
   reference_sum(box, want->elements, NULL, want->all);
   reference_sum(box, want->elements_scale, NULL, want->all_scale);
-}
-
-/* Largest |a - b| / scale; infinite for a NaN. */
-static double worst(sp_lid n, const double *a, const double *b, const double *scale) {
-  double largest = 0;
-  for (sp_lid i = 0; i < n; i++) {
-    const double error = fabs(a[i] - b[i]) / scale[i];
-    if (!(error <= largest)) largest = error == error ? error : INFINITY;
-  }
-  return largest;
 }
 
 /* CPUs, for any tested device. */
@@ -94,7 +78,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
   operators->touch(&sweep, 1, &copies);
   operators->sweep(layout, tables, &sweep);
   bench_download(&host_y, y);
-  const double error = worst(n, y, want->local, want->local_scale);
+  const double error = reference_error((size_t)n, y, want->local, want->local_scale);
   CHECK(error <= want->tolerance, "%s %s N = %d, %s kernels, %s: %.3g > %.3g",
         KIND_NAMES[setup->kind], GEOMETRY_NAMES[setup->geometry], order, kernels->instruction_set,
         PRECISION_NAMES[setup->precision], error, want->tolerance);
@@ -153,7 +137,7 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
   for (size_t i = 0; i < count; i++)
     y[i] = ldexp(vector[entry(b, mesh, op->precision, np, (sp_lid)(i / np), i % np)],
                  -(int)(i / np % 7));
-  const double error = worst((sp_lid)count, y, want->elements, want->elements_scale);
+  const double error = reference_error(count, y, want->elements, want->elements_scale);
   CHECK(error <= want->tolerance, "%s N = %d between E-vectors, %s: %.3g > %.3g",
         sp_operator_names[op->kind], box->numbering->order, PRECISION_NAMES[op->precision], error,
         want->tolerance);
@@ -169,7 +153,7 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
     bounds[i] = 2 * tolerance * scale[i] + 2 * DBL_EPSILON * (fabs(x[i]) + fabs(y[i]));
   }
   const double x_ax = bench_passes(b, op, x, sum);
-  const double error = worst(op->dofs, sum, want, bounds);
+  const double error = reference_error(n, sum, want, bounds);
   CHECK(error <= 1, "%s N = %d, passes of CG: %.3g of what rounding allows",
         sp_operator_names[op->kind], box->numbering->order, error);
   for (size_t i = 0; i < n; i++) want[i] = fabs(x[i]);
@@ -203,7 +187,7 @@ static void check_constraints(const bench *b, const deformed_box *box, sp_operat
     if (mask[i]) free_y[i] = 0;
   }
   CHECK(nonzero == 0, "%d constrained rows are not zero", nonzero);
-  const double error = worst(op->dofs, y, free_y, scale);
+  const double error = reference_error(n, y, free_y, scale);
   CHECK(error <= tolerance, "%.3g from P A P", error);
   if (op->precision == SP_DOUBLE)
     check_passes(b, box, op, masked, y, scale, tolerance);
@@ -222,7 +206,7 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   check_instruction_sets(setup, x, want);
   AUTO(sp_operator) op = bench_operator(setup);
   bench_apply(b, op, true, x, y);
-  const double error = worst(numbering->local, y, here, scale);
+  const double error = reference_error(n, y, here, scale);
   CHECK(error <= want->tolerance, "%s %s N = %d, %s: %.3g > %.3g", KIND_NAMES[setup->kind],
         GEOMETRY_NAMES[setup->geometry], numbering->order, PRECISION_NAMES[setup->precision], error,
         want->tolerance);
@@ -236,7 +220,7 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   check_instruction_sets(setup, x, want);
   op = bench_operator(setup);
   bench_apply(b, op, false, x, masked_y);
-  CHECK(worst(numbering->local, masked_y, here, scale) <= want->tolerance,
+  CHECK(reference_error(n, masked_y, here, scale) <= want->tolerance,
         "unconstrained application of a constrained operator");
   check_constraints(b, box, op, mask, x, scale, want->tolerance);
 }

@@ -79,42 +79,39 @@ static double *make_tensors(const deformed_box *box, const double *kappa, size_t
   return tensors;
 }
 
-/* y = A x by the reference, summed over ranks; scale[] bounds its rounding errors. */
-static void apply_reference(const deformed_box *box, const sp_operator_setup *setup,
-                            const double *x, double *y, double *scale) {
-  const sp_numbering *numbering = box->numbering;
-  const size_t np = element_nodes(box), n = (size_t)numbering->local;
-  const size_t count = (size_t)box->mesh->hexes->count * np;
-  double *work = test_array(3 * count + 2 * n, sizeof *work), *ye = work + count;
-  double *se = ye + count, *y_part = se + count, *scale_part = y_part + n;
-  for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
-    const size_t first = (size_t)e * np;
-    bool zero = true;
-    for (size_t p = first; p < first + np; p++) {
-      work[p] = x[numbering->nodes[p]];
-      zero = zero && work[p] == 0;
-    }
-    if (zero) continue; /* most elements, for unit vectors */
-    reference_apply(setup, numbering->order, NULL, NULL, box->mesh->hexes, e, &work[first],
-                    &ye[first], &se[first]);
-  }
+/* Sums over ranks of the elements' results and of the setup's diagonal times x: y = A x, and
+ * scale[], which bounds its rounding errors. */
+static void assemble(const deformed_box *box, const sp_operator_setup *setup,
+                     double *const elements[2], const double *x, double *y, double *scale) {
+  const size_t n = (size_t)box->numbering->local;
+  double *y_part = test_array(2 * n, sizeof *y_part), *scale_part = y_part + n;
   for (sp_lid i = 0; i < setup->diagonal_count; i++) {
     const sp_lid dof = setup->diagonal_dofs[i];
     y_part[dof] += setup->diagonal_values[i] * x[dof];
     scale_part[dof] += setup->diagonal_values[i];
   }
-  reference_sum(box, ye, y_part, y);
-  reference_sum(box, se, scale_part, scale);
+  reference_sum(box, elements[0], y_part, y);
+  reference_sum(box, elements[1], scale_part, scale);
   for (size_t i = 0; i < n; i++)
-    scale[i] *= reference_tolerance(numbering->order, bench_epsilon(setup->precision));
+    scale[i] *= reference_tolerance(box->numbering->order, bench_epsilon(setup->precision));
+}
+
+static void apply_reference(const deformed_box *box, const sp_operator_setup *setup,
+                            const double *x, double *y, double *scale) {
+  const size_t count = (size_t)box->mesh->hexes->count * element_nodes(box);
+  double *const elements[2] = {test_array(count, sizeof(double)),
+                               test_array(count, sizeof(double))};
+  reference_elements(box, setup, x, elements[0], elements[1]);
+  assemble(box, setup, elements, x, y, scale);
 }
 
 static void check_equal(const deformed_box *box, const bool *zero, const double *y,
                         const double *want, const double *scale, const char *what) {
-  double worst = 0;
-  for (sp_lid i = 0; i < box->numbering->local; i++)
-    worst = fmax(worst, fabs(y[i] - (zero && zero[i] ? 0 : want[i])) / scale[i]);
-  CHECK(worst <= 1, "%s: off by %.3g of what rounding allows", what, worst);
+  const size_t n = (size_t)box->numbering->local;
+  double *masked = test_array(n, sizeof *masked);
+  for (size_t i = 0; i < n; i++) masked[i] = zero && zero[i] ? 0 : want[i];
+  const double error = reference_error(n, y, masked, scale);
+  CHECK(error <= 1, "%s: off by %.3g of what rounding allows", what, error);
   CHECK(count_different_bits(box->mesh->comm, box, y) == 0, "%s: holders differ", what);
 }
 
@@ -164,24 +161,35 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   }
 }
 
-/* Unit vectors one after another give the diagonal, which is zero where DOFs are constrained. */
+/* Unit vectors of an element one after another give its diagonal. The sum over elements is the
+ * diagonal of A, which is zero where DOFs are constrained. */
 static void check_diagonal(const deformed_box *box, sp_operator_setup setup, bool constrained) {
   ARRAYS_OF_SCOPE;
-  const size_t n = (size_t)box->numbering->local;
-  double *inverse = test_array(4 * n, sizeof *inverse), *x = inverse + n, *y = x + n,
-         *scale = y + n;
+  const size_t n = (size_t)box->numbering->local, np = element_nodes(box);
+  const size_t count = (size_t)box->mesh->hexes->count * np;
+  double *const elements[2] = {test_array(count, sizeof(double)),
+                               test_array(count, sizeof(double))};
+  double *unit = test_array(3 * np, sizeof *unit), *column = unit + np, *size = column + np;
+  double *inverse = test_array(4 * n, sizeof *inverse), *ones = inverse + n, *want = ones + n;
+  double *scale = want + n;
   if (constrained) setup.constrained = box->mask;
   CHECK_OK(sp_operator_inverse_diagonal(&setup, inverse));
   CHECK(count_different_bits(box->mesh->comm, box, inverse) == 0, "holders differ");
-  for (sp_lid unit = 0; unit < box->whole_numbering->local; unit++) {
-    for (size_t i = 0; i < n; i++) x[i] = box->whole_dof[i] == unit;
-    apply_reference(box, &setup, x, y, scale);
-    for (size_t i = 0; i < n; i++)
-      if (x[i] > 0 && constrained && box->mask[i])
-        CHECK(inverse[i] == 0, "constrained: %g", inverse[i]);
-      else if (x[i] > 0)
-        CHECK_CLOSE(1 / inverse[i], y[i], scale[i]);
+  for (size_t i = 0; i < count; i++) {
+    unit[i % np] = 1;
+    reference_apply(&setup, box->numbering->order, NULL, NULL, box->mesh->hexes, (sp_lid)(i / np),
+                    unit, column, size);
+    unit[i % np] = 0;
+    elements[0][i] = column[i % np];
+    elements[1][i] = size[i % np];
   }
+  for (size_t i = 0; i < n; i++) ones[i] = 1;
+  assemble(box, &setup, elements, ones, want, scale);
+  for (size_t i = 0; i < n; i++)
+    if (constrained && box->mask[i])
+      CHECK(inverse[i] == 0, "constrained: %g", inverse[i]);
+    else
+      CHECK_CLOSE(1 / inverse[i], want[i], scale[i]);
 }
 
 static void check_either(const bench *b, const deformed_box *box, const sp_operator_setup *setup,

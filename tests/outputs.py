@@ -134,7 +134,7 @@ def good_stays(ranks):
 
 
 def main():
-    driver.side_by_side([(inputs_stay, 4), (initial_stays, 2), (two_runs, 4), (good_stays, 4), (good_stays, 1)])
+    driver.side_by_side([(inputs_stay, 4), (initial_stays, 2), (two_runs, 4), (good_stays, 4)])
     driver.finish()
 
 

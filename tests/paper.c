@@ -100,11 +100,7 @@ static void check_kernel(const bench *b, const sp_paper_kernel *kernel, const da
   double *result = test_array(2 * total, sizeof *result), *again = result + total;
   run(b, kernel, d, np, result);
   run(b, kernel, d, np, again);
-  double error = 0;
-  for (size_t i = 0; i < d->size; i++) {
-    const double e = fabs(result[i] - d->y[i]) / d->scale[i];
-    if (!(e <= error)) error = e == e ? e : INFINITY;
-  }
+  const double error = reference_error(d->size, result, d->y, d->scale);
   const double tolerance = reference_tolerance(d->order, DBL_EPSILON);
   CHECK(error <= tolerance, "%s %dD kernel %d, N = %d: %.3g > %.3g", PROBLEM_NAMES[kernel->problem],
         kernel->threads, kernel->number, d->order, error, tolerance);

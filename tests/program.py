@@ -139,8 +139,8 @@ def threads():
 
 
 def materials():
-    """A line for each material, a note on elements without one, and a warning where a formula may jump
-    and quadrature points lie on faces."""
+    """A line for each material, and notes on elements without one and on jumps of the exact solution. Other notes are in
+    answers.py."""
     slab = ["mesh.elements=4 2 2", "discretization.order=2", "problem.lambda=0", "problem.solution=y",
             "region.left.upper=0.5 1 1", "output.log=", "output.field="]
     both = ["material.left.kappa=3", "material.default.lambda=x"]
@@ -153,20 +153,6 @@ def materials():
                   "material         [problem], 8 elements, lambda = 0, kappa = 1\n",
                   "note             8 elements in no [material]: as in [problem]\n"):
         check(words in run.out, f"{run.name}: no '{words}' in {run.out!r}")
-    period = ["mesh.elements=4 2 2", "mesh.upper=2 1 1", "discretization.order=3", "boundary.xmin=periodic xmax", "output.log=",
-              "output.field="]
-    for solution, words in (  # the first two are rounding on periodic faces
-            ("sin(pi*x)*y", None), ("cos(pi*x)", None), ("x*y", "solution jumps by up to 2.0e+00, its kappa du/dn by up to 0.0e+00"),
-            ("x*(2-x)*y", "solution jumps by up to 0.0e+00, its kappa du/dn by up to 4.0e+00")):
-        run = Run(2, [*period, f"problem.solution={solution}"]).expect(2, 0)
-        words = words and f"between materials or periodic faces the exact {words}"
-        check(words in run.out if words else "exact solution jumps" not in run.out, f"{run.name}: {run.out!r}")
-    jump, kink = "problem.kappa=x < 0.5 ? 1 : 100", "problem.kappa=1 + abs(x-0.5)"
-    for formula, more, count in (
-            (jump, [], 1), (jump, ["discretization.operator=bp3.0"], 0),  # Gauss points are inside elements
-            (kink, [], 1), (kink, ["problem.solution=", "problem.forcing=abs(x)", "boundary.default=dirichlet 0"], 0)):
-        run = Run(2, [*slab, formula, *more]).expect(2, 0)
-        check(run.out.count(f"argument '{formula}' may jump") == count, f"{run.name}: {run.out!r}")
 
 
 def contact():
@@ -181,20 +167,6 @@ def contact():
         run = Run(4, [*case, "problem.initial=run.hdf", "output.field=", "solver.tolerance=1e-6", f"mesh.refine={refine}"])
         count = iterations_of(run.expect(4, 0))
         check(count <= 2, f"a start from a field, {refine} refinements: {count} iterations")
-
-
-def study(ranks):
-    """Exit codes, the printed table and its copy in the log."""
-    write("good.ini", CASE)
-    smooth, kink = "problem.solution=sin(3*x)*exp(y)+z^3", "problem.solution=abs(x-0.4)^1.5"
-    both = ["--study", "order=1:2", "--study", "refine=0:1"]
-    run = Run(ranks, ["good.ini", smooth, *both]).expect(ranks, 0)
-    check("as expected in all 4 judged steps" in run.out, f"{run.name}: {run.out}")
-    Run(ranks, ["good.ini", kink, "solver.max_iterations=2000", *both]).expect_error(
-        ranks, 4, "order 1, refine 0 to 1", "expected")
-    Run(ranks, ["good.ini", "solver.max_iterations=3", "solver.preconditioner=none", *both]).expect_error(
-        ranks, 2, "order 1, refine 1: not converged")
-    check(os.listdir() == ["good.ini"], f"left over: {os.listdir()}")
 
 
 DRY_RUNS = (
@@ -310,7 +282,7 @@ def information():
 def main():
     driver.side_by_side([
         *[(dry_run, ranks, number) for ranks in (4, 1) for number in range(len(DRY_RUNS))],
-        (good_runs, 4), (good_runs, 1), (study, 4), (contact,), (launcher,), (materials,), (threads,), (as_many_ranks_as_elements,),
+        (good_runs, 4), (good_runs, 1), (contact,), (launcher,), (materials,), (threads,), (as_many_ranks_as_elements,),
         *[(small_stack, number) for number in range(4)],
         (dry_run_refusals, 4), (dry_run_of_too_much, 4), (information,), (environment, 2)])
     driver.finish()

@@ -212,8 +212,6 @@ def coefficients():
 
 IN_TIME = {**BOX, "forcing": "1+t", "capacity": 2, "initial": "x*y", "tolerance": 1e-12, "end": 1,
            "keys": {"boundary.default": "dirichlet 0", "result.mean": "average", "result.top": "maximum", "time.steps": 8}}
-RADIATING = {**BOX, "forcing": 0, "keys": {"boundary.xmin": "dirichlet 500", "boundary.xmax": "radiation 0.8, 293",
-                                           "boundary.default": "neumann 0", "result.end": "average over xmax"}}
 
 
 def document_of(case):
@@ -261,16 +259,6 @@ def states():
         check(r.time == 0.75 and abs(r.u - u - 1)[case.free].max() < 1e-7, f"{r}: {abs(r.u - u - 1)[case.free].max()}")
 
 
-def radiation(document):
-    """A case that depends on u: the program's values, and fewer iterations from the solution."""
-    with sp_solve.Case(**RADIATING) as case:
-        r = case.solve()
-        check((r.results, r.iterations) == (driver.values(document), document["iterations"]), f"{r}: {r.results}")
-        near = case.solve(initial=r.u)
-        check(near.iterations < r.iterations / 2, f"{near}, {r}")
-        refuse(sp_solve.Error, "right-hand side", case.rhs)
-
-
 def keys_of_sections():
     """The module's list of keys is the program's."""
     sections, found = {}, None
@@ -284,17 +272,6 @@ def keys_of_sections():
             found.append(key[1])
     listed = {name: keys.split() for name, keys in _case._SECTIONS.items()}
     check({name: keys for name, keys in sections.items() if keys} == listed, f"{sections}, not {listed}")
-
-
-def side_by_side():
-    """Cases do not disturb each other."""
-    cases = [sp_solve.Case(**BOX, forcing=f, keys=COLD) for f in (1, 2)]
-    us = [case.solve().u for case in cases]
-    check(np.allclose(2 * us[0], us[1], rtol=1e-6), "twice the source")
-    check(np.array_equal(cases[0].solve().u, us[0]), "the first case has changed")
-    cases[0].close()
-    check(np.array_equal(cases[1].solve().u, us[1]), "the second case has changed")
-    cases[1].close()
 
 
 def progress():
@@ -421,16 +398,15 @@ def cost():
 def main():
     document = driver.record(1, CUBE, *settings("discretization.order=4; output.log=; output.field="),
                              *(f"{key}={value}" for key, value in MORE.items()))
-    series, radiating = document_of(IN_TIME), document_of(RADIATING)
+    series = document_of(IN_TIME)
     keys_of_sections()
     ranks(document)
     silence()
     tour()
-    for test in operators, arrays, coefficients, states, gpu, errors, side_by_side, progress, pictures, cost:
+    for test in operators, arrays, coefficients, states, gpu, errors, progress, pictures, cost:
         test()
     values_of_program(document)
     steps(series)
-    radiation(radiating)
 
 
 driver.in_folder(main)

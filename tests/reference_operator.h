@@ -24,11 +24,6 @@ enum { HIGHEST_ORDER = 9 };
 enum { HIGHEST_ORDER = SP_MAX_ORDER };
 #endif
 
-/* The Lagrange map of the element's equispaced lattice (mesh/hexes.h) at (r, s, t): the point, and
- * jacobian[a][b] = d x_a / d r_b. Returns |J|. */
-double reference_map(const sp_hexes *hexes, sp_lid element, const double at[3], double point[3],
-                     double jacobian[3][3]);
-
 /* y[Np] as above, but w_q |J| (grad l_i . kappa_q grad u + lambda_q l_i u) with the coefficients of
  * the setup, whose space is not used; or, of factors[SP_FACTORS][points] of the element, with its
  * gradients, G and wJ. The same sum with the absolute value of every term, |x| <= 1 and sizes[]
@@ -38,10 +33,17 @@ void reference_apply(const sp_operator_setup *setup, int order, const double *fa
                      const double *sizes, const sp_hexes *hexes, sp_lid element, const double *x,
                      double *y, double *scale);
 
+/* The same for this rank's elements and an L-vector x: elements and scale are [elements][Np]. */
+void reference_elements(const deformed_box *box, const sp_operator_setup *setup, const double *x,
+                        double *elements, double *scale);
+
 /* elements[elements][Np], and a rank's part[local] unless NULL, summed over all elements and ranks:
  * sum[local]. Collective over the box's communicator. */
 void reference_sum(const deformed_box *box, const double *elements, const double *part,
                    double *sum);
+
+/* The largest |a - b| / scale of n entries; infinite for a NaN. */
+double reference_error(size_t n, const double *a, const double *b, const double *scale);
 
 /* Relative error against `scale` of operators in a precision with this machine epsilon (DBL_EPSILON
  * or FLT_EPSILON), to which matrices, factors and x are rounded. Passes along a line are three to

@@ -48,9 +48,11 @@ static inline int run_case_append(const char *const *list, int count, const char
 static inline sp_status run_case(MPI_Comm comm, const char *const *common, const char *const *own,
                                  sp_results *results) {
   /* All ranks have elements, also on a machine with one GPU. */
-  const char *overrides[RUN_CASE_OVERRIDES] = {"output.log=", "output.field=", run_case_device,
-                                               "backend.share=yes"};
-  const int count = run_case_append(own, run_case_append(common, 4, overrides), overrides);
+  const char *threads = getenv("SP_TEST_THREADS");
+  const char *overrides[RUN_CASE_OVERRIDES] = {
+      "output.log=", "output.field=", run_case_device, "backend.share=yes",
+      test_text("backend.threads=%s", threads ? threads : "")};
+  const int count = run_case_append(own, run_case_append(common, 5, overrides), overrides);
   sp_config *config;
   *results = (sp_results){0};
   SP_TRY(sp_config_read(comm, NULL, count, overrides, &config));
@@ -62,6 +64,15 @@ static inline sp_status run_case(MPI_Comm comm, const char *const *common, const
   sp_workers_close(&workers);
   sp_config_destroy(&config);
   return status;
+}
+
+/* Run a case that must end well. Collective over MPI_COMM_WORLD. */
+static inline sp_results run_good(const char *const *common, const char *const *own) {
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
+  CHECK(!status, "%s; %s: %s", common && *common ? *common : "", own && *own ? *own : "",
+        sp_error_message());
+  return results;
 }
 
 /* Check that a case is refused with all of `parts` in the message. Collective over MPI_COMM_WORLD.

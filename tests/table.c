@@ -1,27 +1,16 @@
-#define _POSIX_C_SOURCE 200809L /* mkdtemp */
 /* Tables in formulas: values and derivatives at, between and outside the points, and wrong files.
  */
 #include "io/formula/expression.h"
 
 #include <float.h>
-#include <unistd.h>
 
-#include "tests/check.h"
-
-static char folder[] = "/tmp/sp_table_XXXXXX/";
-
-static void write_table(const char *text) {
-  char path[64];
-  snprintf(path, sizeof path, "%st.csv", folder);
-  FILE *stream = fopen(path, "w");
-  CHECK(stream && fputs(text, stream) >= 0 && fclose(stream) == 0, "cannot write %s", path);
-}
+#include "tests/folders.h"
 
 /* Read t.csv anew for a formula. */
 static sp_status read_for(const char *formula, sp_scope **scope, sp_expression **out) {
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof **scope, "constants", scope));
-  SP_TRY(sp_tables_read(&(*scope)->tables, formula, folder, "case.ini:7"));
+  SP_TRY(sp_tables_read(&(*scope)->tables, formula, "", "case.ini:7"));
   return sp_expression_parse(formula, "f", *scope, out);
 }
 
@@ -35,7 +24,7 @@ static void test_values(void) {
   enum { COUNT = COUNT_OF(expected) };
   AUTO(sp_scope) scope = NULL;
   AUTO(sp_expression) f = NULL;
-  write_table("# x, y\n\n1, 10 # first\n 2 30\r\n4\t,\t0");
+  write_text("t.csv", "# x, y\n\n1, 10 # first\n 2 30\r\n4\t,\t0");
   CHECK_OK(read_for("3 + table( \"t.csv\" , 2*x)", &scope, &f));
   if (f) {
     double x[COUNT], zero[COUNT] = {0}, value[COUNT], slope[COUNT], none[COUNT], laplacian[COUNT];
@@ -65,7 +54,7 @@ static void test_formulas(void) {
   } expected[] = {{"table(\"t.csv\", y^2)", 13, 12, 6},
                   {"table(\"t.csv\", x) - table(\"t.csv\", x)", 0, 0, 0},
                   {"table(\"t.csv\", 5) + y", 18, 1, 0}};
-  write_table("\xEF\xBB\xBF-1 -2\n1e1 31\n"); /* with a byte order mark, as Excel writes */
+  write_text("t.csv", "\xEF\xBB\xBF-1 -2\n1e1 31\n"); /* with a byte order mark, as Excel writes */
   for (size_t k = 0; k < COUNT_OF(expected); k++) {
     const double x = 0.3, y = 2, u = 1;
     double value, slope, laplacian, of_u;
@@ -103,7 +92,7 @@ static void test_maps(void) {
     AUTO(sp_scope) scope = NULL;
     AUTO(sp_expression) f = NULL;
     AUTO(sp_expression) g = NULL;
-    write_table(files[k]);
+    write_text("t.csv", files[k]);
     CHECK_OK(read_for("table(\"t.csv\", x, max(y, -100))", &scope, &f));
     CHECK_OK(sp_expression_parse("x*table(\"t.csv\", x, x + y)", "g", scope, &g));
     for (size_t i = 0; i < COUNT_OF(expected) && f && g; i++) {
@@ -130,7 +119,7 @@ static void test_maps(void) {
 
 static void test_errors(void) {
   static const struct {
-    const char *table, *formula, *message; /* after "case.ini:7: FOLDER/" or, from "f: ", whole */
+    const char *table, *formula, *message; /* after "case.ini:7: " or, from "f: ", whole */
   } errors[] = {
       {"1 2\n2 x\n", "table(\"t.csv\", x)", "t.csv:2: expected two numbers, x and y, found '2 x'"},
       {"1 2 3\n", "table(\"t.csv\", x)", "t.csv:1: expected two numbers, x and y, found '1 2 3'"},
@@ -161,10 +150,9 @@ static void test_errors(void) {
     AUTO(sp_expression) f = NULL;
     char message[256];
     const bool whole = strncmp(errors[k].message, "f: ", 3) == 0;
-    write_table(errors[k].table);
+    write_text("t.csv", errors[k].table);
     CHECK(read_for(errors[k].formula, &scope, &f) == SP_ERR_INPUT, "%s", errors[k].formula);
-    snprintf(message, sizeof message, "%s%s%s", whole ? "" : "case.ini:7: ", whole ? "" : folder,
-             errors[k].message);
+    snprintf(message, sizeof message, "%s%s", whole ? "" : "case.ini:7: ", errors[k].message);
     CHECK_TEXT(sp_error_message(), message);
   }
   sp_expression *f;
@@ -176,17 +164,12 @@ static void test_errors(void) {
 }
 
 int main(int argc, char **argv) {
-  char path[64];
   test_begin(&argc, &argv);
-  folder[strlen(folder) - 1] = '\0';
-  CHECK(mkdtemp(folder), "no folder");
-  folder[strlen(folder)] = '/';
+  enter_folder();
   test_values();
   test_formulas();
   test_maps();
   test_errors();
-  snprintf(path, sizeof path, "%st.csv", folder);
-  unlink(path);
-  rmdir(folder);
+  leave_folder(TEXTS("t.csv"));
   return check_end();
 }

@@ -3,7 +3,6 @@
 
 Needs only Python."""
 
-import json
 import os
 import pty
 import re
@@ -148,75 +147,8 @@ def last_line(ranks):
         check(len(run.lines) == (code > 0), f"{run.name}: {run.err!r}")
 
 
-NOTES = (  # what a case adds, and the notes that it has: name, words of the text, and numbers
-    ("problem.forcing=(x-0.125)^2+(y-0.125)^2+(z-0.125)^2<1e-3; boundary.default=dirichlet 0",
-     {"jumps": ("problem.forcing=", {}),
-      "source": ("the integral of f is 0 by the operator's quadrature, 0.0003596 with 5 points", {"points": 5})}),
-    ("problem.solution=abs(x-0.3)", {"kink": ("or its derivative may jump", {})}),
-    ("problem.forcing=0; boundary.xmin=dirichlet 1; boundary.ymin=dirichlet 3-x; boundary.default=neumann 0",
-     {"boundary": ("differ by up to 2 where 'xmin' and 'ymin' meet", {"difference": 2}),
-      "default": ("they take default = neumann: xmax, ymax, zmin, zmax", {})}),
-    ("problem.kappa=x < 0.5 ? 1 : 100; problem.solution=y; constants.a=1; constants.b=2",
-     {"jumps": ("kappa=x < 0.5 ? 1 : 100' may jump", {}), "constants": ("no formula uses constants.a, constants.b", {})}),
-    ("mesh.elements=; mesh.file=crack.msh; problem.forcing=0; boundary.hot=dirichlet 1; boundary.cold=dirichlet 0; "
-     "boundary.default=neumann 0",
-     {"parts": ("2 parts that share no nodes", {"parts": 2}), "coincident": ("1 pair of exterior faces", {"pairs": 1}),
-      "default": ("they take default = neumann: gap", {})}),
-    ("mesh.elements=; mesh.file=pinched.msh; problem.forcing=1; boundary.default=robin 1, 0; discretization.order=2",
-     {"pinched": ("touch along 1 edge only", {"edges": 1})}),
-    ("problem.kappa=10; problem.forcing=0; boundary.xmin=dirichlet 500; boundary.xmax=radiation 0.8, 25; "
-     "boundary.default=neumann 0",
-     {"kelvin": ("without an offset u and 25 are in kelvin", {"temperature": 25}),
-      "default": ("they take default = neumann: ymin, ymax, zmin, zmax", {})}),
-    ("problem.solution=x*y+3*z; boundary.xmin=dirichlet y-y+3*z; boundary.default=dirichlet",
-     {"default": ("they take default = dirichlet", {})}),
-    ("problem.solution=x*y+3*z; discretization.operator=mass", {}))
-
-
-def note_meshes():
-    """Two cubes on each other without common nodes, between `hot` and `cold`; two that share an edge."""
-    def points(x, y, z):
-        return [(float(x + i), float(y + j), float(z + k)) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
-    names = ('2 1 "hot"', '2 2 "cold"', '2 3 "gap"')
-    faces = [[1, 2, 3, 4], [5, 6, 7, 8], [1, 2, 6, 5], [2, 3, 7, 6], [3, 4, 8, 7], [4, 1, 5, 8]]
-    quads = [(3, group, [8 * body + p for p in face]) for body in (0, 1) for face, group in
-             zip(faces, ((1, 3), (3, 2))[body] + (3,) * 4)]
-    cubes = [(5, 4, list(range(8 * body + 1, 8 * body + 9))) for body in (0, 1)]
-    driver.write_msh("crack.msh", points(0, 0, 0) + points(0, 0, 1), quads + cubes, names)
-    nodes = [3, 9, 10, 11, 7, 12, 13, 14]
-    driver.write_msh("pinched.msh", points(0, 0, 0) + [p for n, p in zip(nodes, points(1, 1, 0)) if n > 8],
-                     [(5, 0, list(range(1, 9))), (5, 0, nodes)])
-
-
-def notes(ranks):
-    """A run and a study have the same notes, on the terminal and in the record, and only those that apply; -q prints
-    none."""
-    note_meshes()
-    for overrides, expected in NOTES:
-        case = ["mesh.elements=4 4 4", "discretization.order=1", "output.log=", "output.field=",
-                *driver.settings(overrides), "--json", "run.json"]
-        found = []
-        for more, code in ([], 0), (["-q", "--study", "order=2:4"], None), (["--study", "refine=0:2"], None):
-            run = Run(ranks, [*case, *more])
-            with open("run.json", encoding="utf-8") as file:
-                found.append({note["name"]: note for note in json.load(file).get("notes", [])})
-            printed = [line[19:] for line in run.out.split("\n") if line.startswith("  note  ")]
-            check(code is None or run.codes == [code] * ranks, f"{run.name}: {run.codes} {run.err}")
-            check(printed == ([] if "-q" in more else [note["text"] for note in found[-1].values()]),
-                  f"{run.name}: {run.out!r}")
-            check(len(run.lines) == any(run.codes), f"{run.name}: {run.err!r}")
-        for notes_found in found:
-            notes_found.pop("rounding", None)  # the last bits of a mesh decide if CG meets it
-        check(found[0] == found[2] and set(found[0]) >= set(found[1]), f"{overrides}: {found}")
-        check(set(found[0]) == set(expected), f"{overrides}: {found[0]}")
-        for name, (text, numbers) in expected.items():
-            note = found[0].get(name, {"text": "", "numbers": {}})
-            check(text in note["text"], f"{overrides}: {note}")
-            check(numbers.items() <= note["numbers"].items(), f"{overrides}: {note}")
-
-
 def main():
-    driver.side_by_side([(watched, 2), (watched, 1), (sums, 2), (sums, 1), (whole_process,), (last_line, 2), (notes, 2)])
+    driver.side_by_side([(watched, 2), (watched, 1), (sums, 2), (sums, 1), (whole_process,), (last_line, 2)])
     driver.finish()
 
 

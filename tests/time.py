@@ -2,7 +2,6 @@
 """Cases in time: rates of the schemes, heat balance of each step, limits, a stack against finite volumes, times of
 output, series of fields. Restarts, also after a signal and on a full disk. Refusals."""
 
-import json
 import math
 import os
 import signal
@@ -286,8 +285,7 @@ def interrupted(name, steps):
         send_signal()
         _, text = process.communicate(timeout=driver.SECONDS)
     check(process.returncode == 5 and "interrupted" in text and "part.hdf" in text, f"{process.returncode}: {text}")
-    with open("part.json", encoding="utf-8") as file:
-        document = json.load(file)
+    document = driver.document("part.json")
     check_balance(f"interrupted, {name}", document)
     (times, _), (_, whole) = read_series("part.hdf"), read_series("whole.hdf")
     check(times[-1] == rows(document)[-1]["time"] < 1, f"interrupted at {times}, {rows(document)[-1]['time']}")
@@ -378,34 +376,10 @@ def not_finite():
 
 
 def bad_input():
-    case = settings("mesh.elements=2 1 1; problem.forcing=0; problem.initial=0; boundary.default=dirichlet 0; "
-                    "output.field=; output.log=")
-    time = settings("time.end=1; time.steps=2; problem.capacity=1")
-    layers = settings("region.a.upper=0.5 1 1; region.b.lower=0.5 0 0; material.b.kappa=1")
-    driver.refuse(case, (["time.end=1", "problem.capacity=1"], ["time.step", "none"]),
-                  ([*time, "time.step=0.1"], ["time.step", "two of them"]),
-                  ([*time, "time.tolerance=0.1"], ["time.tolerance", "two of them"]),
-                  ([time[0], time[2], "time.tolerance=0.1"], ["time.tolerance", "sdirk2", "bdf2"]),
-                  ([time[0], time[2], "time.tolerance=1"], ["time.tolerance", "below 1"]),
-                  ([*time, "time.at=0.25 0.5"], ["time.at", "multiples of the step, 0.5", "0.25"]),
-                  ([*time, "time.at=0.5 1.5"], ["time.at", "at most time.end", "1.5"]),
-                  ([*time, "time.interval=0.7"], ["time.interval", "multiples of the step", "0.7"]),
-                  ([*time, "time.interval=2"], ["time.interval", "at most time.end", "2"]),
-                  ([*time, "time.interval=0.5", "time.every=2"], ["time.interval", "one of time.every"]),
-                  ([*time, "time.at=0.5", "time.every=2"], ["time.at", "one of time.every"]),
-                  (["time.at=1"], ["time.at", "valid only with time.end"]),
-                  (["material.default.capacity=1"], ["material.default.capacity", "valid only with time.end"]),
-                  ([*time, "problem.forcing=1/t"], ["problem.forcing", "not finite at", ", t = 0"]),
-                  (time[:2], ["capacity"]), ([*time[:2], *layers, "material.a.capacity=1"], ["capacity"]),
-                  ([*time, "problem.capacity=0"], ["capacity"]), ([*time, "problem.capacity=x-2"], ["capacity"]),
-                  ([*time, "problem.kappa=1+t"], ["problem.kappa", "depends on t"]),
-                  ([*time, "problem.lambda=t"], ["problem.lambda", "depends on t"]),
-                  ([*time, "problem.capacity=1+t"], ["problem.capacity", "depends on t"]),
-                  ([*time, "boundary.xmin=robin 1+t, 0"], ["(alpha)", "depends on t"]),
-                  ([*time, "boundary.xmin=contact 1+t"], ["boundary.xmin", "depends on t"]),
-                  ([*time, "discretization.operator=mass"], ["mass", "no time"]),
-                  (["time.end=-1", "time.steps=2", "problem.capacity=1"], ["time.end"]), ranks=(2,))
-    Run(1, [*case, *time, "problem.initial="]).expect_error(1, 1, "problem.initial")
+    """Data without a value at a later time. Other faults are in bad_cases.py."""
+    case = settings("mesh.elements=2 1 1; problem.forcing=0; problem.initial=0; boundary.default=dirichlet 0; output.field=; "
+                    "output.log=; time.end=1; time.steps=2; problem.capacity=1")
+    Run(1, [*case, "problem.forcing=1/t"]).expect_error(1, 1, "problem.forcing", "not finite at", ", t = 0")
 
 
 driver.side_by_side([*[(rates, *pair) for pair in (("bdf1", 1), ("bdf2", 2), ("bdf3", 3), ("sdirk2", 2), ("cn", 2))], (study,), (sealed,),

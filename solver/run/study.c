@@ -8,13 +8,6 @@
 #include <string.h>
 
 #include "mesh/refine.h"
-<<<<<<< HEAD
-#include "solver/report/outputs.h"
-#include "solver/report/report.h"
-#include "solver/run/answers_report.h"
-=======
-#include "mesh/sizes.h"
->>>>>>> e752b49f6fa14dc911f9a2c40c0f33359b983597
 #include "solver/run/run.h"
 
 enum { MAX_REFINE = 10, MAX_STEP = 10 };
