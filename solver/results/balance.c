@@ -7,8 +7,6 @@
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
-#include "mesh/reference.h"
-#include "mesh/tensor.h"
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/linearize.h"
@@ -59,18 +57,6 @@ static bool is_zero(const sp_material *material) {
          material->shift == 0;
 }
 
-/* values = an L-vector at the operator's quadrature points of an element. */
-static void find_points(const sp_problem *problem, const sp_space *space, sp_lid e, const double *x,
-                        double *nodal, double *values) {
-  const int order = space->numbering->order;
-  const double *matrix = sp_reference_get(order)->interpolation;
-  const bool collocated = sp_operator_rows[problem->kind].collocated;
-  sp_numbering_gather(space->numbering, e, x, collocated ? values : nodal);
-  if (!collocated)
-    sp_tensor_apply(sp_operator_rule(problem->kind, order)->n, order + 1, matrix, matrix, matrix,
-                    nodal, values);
-}
-
 /* The forcing is f(last) - s (u - last), and lambda has grown by s (linearize.h). */
 static void add_reaction(const sp_problem *problem, const sp_rule *rule, sp_lid e, workspace *w,
                          double sums[INTEGRALS]) {
@@ -92,16 +78,16 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  const sp_last u = {x, space->numbering}, history = {problem->history, space->numbering};
   if (!problem->arrays[SP_LAMBDA] && is_zero(material)) return SP_OK;
-  find_points(problem, space, e, x, w->nodal, w->u);
+  sp_last_interpolate(&u, rule, e, w->nodal, w->u);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
   SP_TRY(sp_problem_shifted(problem, hexes, e, 0, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) sums[ABSORBED] += w->wj[p] * w->lambda[p] * w->u[p];
   if (material->reaction && problem->slope_of_u) add_reaction(problem, rule, e, w, sums);
   if (material->shift == 0) return SP_OK;
-  for (size_t p = 0; p < points; p++) w->rate[p] = 0;
-  if (problem->history) find_points(problem, space, e, problem->history, w->nodal, w->rate);
+  sp_last_interpolate(&history, rule, e, w->nodal, w->rate);
   SP_TRY(sp_problem_capacity(problem, hexes, e, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) {
     sums[STORED] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
