@@ -150,7 +150,7 @@ static sp_status precondition_residual(solve *s, double norm, double *rz) {
 static sp_status measure_solution(solve *s) {
   const moment start = read_clock(s);
   double energy;
-  SP_TRY(s->options->measure(s->vectors.x, s->options->context, &energy));
+  SP_TRY(s->options->measure(s->vectors.x, s->options->measured, &energy));
   sp_energy_limit(&s->energy, energy);
   s->result->residual_seconds += seconds_since(s, start);
   return SP_OK;

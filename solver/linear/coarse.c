@@ -45,10 +45,6 @@ struct sp_coarse {
   char description[96];
 };
 
-const char *sp_coarse_hypre(void) {
-  return sp_boomer_hypre() ? sp_boomer_hypre() : "none";
-}
-
 int sp_coarse_direct_most(const sp_backend *backend) {
   return backend->on_host ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
 }
@@ -61,12 +57,11 @@ static sp_coarse_place choose_place(const sp_backend *backend, sp_coarse_kind ki
   return ranks > EVERYWHERE_MOST ? SP_COARSE_ONE_RANK : SP_COARSE_EVERYWHERE;
 }
 
-sp_traffic sp_coarse_traffic(sp_coarse_place place, sp_precision precision, int ranks, double rows,
-                             double neighbours, double shared) {
-  const double others = ranks - 1;
-  if (place == SP_COARSE_EVERYWHERE)
-    return (sp_traffic){others, others * rows / ranks * (double)sp_precision_bytes(precision)};
-  const double own = place == SP_COARSE_ONE_RANK ? rows / ranks : 0;
+sp_traffic sp_coarse_traffic(const sp_coarse *c, double neighbours, double shared) {
+  const double ranks = sp_comm_size(c->space->platform->comm), rows = (double)c->total;
+  const double others = ranks - 1, own = c->place == SP_COARSE_ONE_RANK ? rows / ranks : 0;
+  if (c->place == SP_COARSE_EVERYWHERE)
+    return (sp_traffic){others, others * rows / ranks * (double)sp_precision_bytes(c->precision)};
   return (sp_traffic){neighbours + (own > 0), (shared + own) * sizeof(double)};
 }
 
@@ -112,14 +107,6 @@ static sp_status multiply_matrix(sp_device_matrix *matrix, const sp_vector *x, s
   return y->platform->backend->matrix_apply(matrix, 1, x->data, 0, NULL, y->data);
 }
 
-/* Create the matrix of sp_csr_select on the device. */
-static sp_status create_selection(sp_coarse *c, int rows, int columns, const int *column,
-                                  sp_device_matrix **out) {
-  SP_AUTO_VALUE(sp_csr) matrix = {0};
-  SP_TRY(sp_csr_select(rows, columns, column, &matrix));
-  return create_coarse_matrix(c, &matrix, out);
-}
-
 /* component[rows] of all ranks, where the matrix is. Collective. */
 static sp_status gather_components(const sp_coarse *c, const sp_constants *constants,
                                    int *component) {
@@ -133,24 +120,15 @@ static sp_status gather_components(const sp_coarse *c, const sp_constants *const
 }
 
 /* mean[k][rows of component k] = 1 / their number. */
-static sp_status create_mean(sp_coarse *c, int components, int rows, const int *component) {
-  SP_AUTO_VALUE(sp_csr) mean = {0};
-  int listed = 0;
-  for (int i = 0; i < rows; i++) listed += component[i] >= 0;
-  SP_TRY(sp_csr_create(components, rows, (size_t)listed, &mean));
-  for (int k = 0, n = 0; k < components; k++) {
-    const int first = n;
-    for (int i = 0; i < rows; i++)
-      if (component[i] == k) mean.column[n++] = i;
-    for (int e = first; e < n; e++) mean.values[e] = 1.0 / (n - first);
-    mean.start[k + 1] = n;
-  }
-  return create_coarse_matrix(c, &mean, &c->mean);
-}
-
 static sp_status make_projection(sp_coarse *c, int components, int rows, const int *component) {
-  SP_TRY(create_mean(c, components, rows, component));
-  SP_TRY(create_selection(c, rows, components, component, &c->spread));
+  SP_AUTO_VALUE(sp_csr) spread = {0}, mean = {0};
+  SP_TRY(sp_csr_select(rows, components, component, &spread));
+  SP_TRY(sp_csr_transpose(&spread, &mean));
+  for (int k = 0; k < components; k++)
+    for (int e = mean.start[k]; e < mean.start[k + 1]; e++)
+      mean.values[e] = 1.0 / (mean.start[k + 1] - mean.start[k]);
+  SP_TRY(create_coarse_matrix(c, &spread, &c->spread));
+  SP_TRY(create_coarse_matrix(c, &mean, &c->mean));
   return sp_vector_create(c->space->platform, c->precision, (size_t)components, &c->means);
 }
 
@@ -193,8 +171,10 @@ static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *set
 }
 
 static sp_status create_scatter(sp_coarse *c, const sp_operator_setup *setup, int rows) {
+  SP_AUTO_VALUE(sp_csr) selection = {0};
   if (c->space->numbering->order > 1) return create_interpolation(c, setup);
-  return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
+  SP_TRY(sp_csr_select((int)c->dofs, rows, c->rows.of_dof, &selection));
+  return create_coarse_matrix(c, &selection, &c->scatter);
 }
 
 /* Rows of the largest last level. */
@@ -401,14 +381,6 @@ sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const sp_vector *b, sp
 
 bool sp_coarse_only_queues(const sp_coarse *coarse) {
   return coarse->place == SP_COARSE_EVERYWHERE && sp_row_gather_is_resident(coarse->gather);
-}
-
-double sp_coarse_rows(const sp_coarse *coarse) {
-  return (double)coarse->total;
-}
-
-sp_coarse_place sp_coarse_place_of(const sp_coarse *coarse) {
-  return coarse->place;
 }
 
 const char *sp_coarse_describe(const sp_coarse *coarse) {

@@ -1,4 +1,4 @@
-#include "solver/linear/jacobi.h"
+#include "solver/linear/preconditioner.h"
 
 #include <stdlib.h>
 

@@ -88,8 +88,8 @@ static sp_status mark_keys(sp_fluxes *s) {
   const sp_mesh *mesh = s->space->mesh;
   const sp_hexes *hexes = mesh->hexes;
   SP_OWNED int(*across)[SP_FACES] = NULL;
-  SP_TRY(sp_agree(mesh->comm,
-                  sp_allocate((size_t)hexes->count, sizeof *across, "fluxes", &across)));
+  SP_TRY(
+      sp_agree(mesh->comm, sp_allocate((size_t)hexes->count, sizeof *across, "fluxes", &across)));
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
       across[e][f] = sp_hexes_is_contact(hexes, e) ? -1 : s->keys[hexes->volumes[e]];

@@ -4,10 +4,8 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
-#include "solver/linear/jacobi.h"
 #include "solver/results/errors.h"
 #include "solver/results/fluxes.h"
-#include "solver/solve/solver_parts.h"
 
 static void enter_phase(const sp_solver *s, sp_phase phase) {
   if (s->watch.enter) s->watch.enter(s->watch.context, phase);
@@ -70,8 +68,10 @@ static void choose_preconditioner(sp_solver *s) {
   sp_precondition_facts_find(&of_op, s->platform->backend, s->mesh,
                              (double)s->mesh->global_elements, &facts);
   s->kind = sp_precondition_choose(&s->options, &facts, &s->kind_reason);
-  setup->for_level = sp_precondition_type(s->kind)->has_levels;
-  setup->one_sweep = sp_precondition_prefers_fused_cg(s->kind, &facts, setup->geometry);
+  const sp_preconditioner_type *type = sp_precondition_type(s->kind);
+  setup->for_level = type->has_levels;
+  setup->one_sweep = type->is_fusible && sp_cg_prefers_one_sweep(s->platform->backend, setup->kind,
+                                                                 setup->geometry, s->options.order);
 }
 
 static sp_status start_levels(sp_solver *s) {
@@ -149,9 +149,10 @@ static sp_status judge_preconditioner(sp_solver *s) {
 }
 
 static sp_status create_preconditioner(sp_solver *s) {
+  const sp_preconditioner_type *type = sp_precondition_type(s->kind);
   if (!s->levels.systems[0]) SP_TRY(start_levels(s));
-  SP_TRY(sp_precondition_create(s->kind, s->system, &s->levels, &s->preconditioner));
-  if (!s->problem->of_u || !sp_precondition_type(s->kind)->has_levels) return SP_OK;
+  if (type->create) SP_TRY(type->create(s->system, &s->levels, &s->preconditioner));
+  if (!s->problem->of_u || !type->has_levels) return SP_OK;
   const size_t dofs = sp_space_dofs(s->space);
   SP_TRY(
       sp_agree(s->platform->comm, sp_allocate(dofs, sizeof *s->inverse, "diagonal", &s->inverse)));
@@ -273,8 +274,8 @@ static sp_status subtract_films(sp_solver *s, const sp_vector *v, double *energy
 }
 
 /* *energy = energy of the whole solution without its mean, with A of the unconstrained space. */
-static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
-  sp_solver *s = context;
+static sp_status measure_solution(const sp_vector *x, void *solver, double *energy) {
+  sp_solver *s = solver;
   SP_AUTO_VALUE(sp_vector) v = {0}, product = {0};
   sp_status status = sp_space_vector(s->space, SP_DOUBLE, &v);
   if (!status) status = sp_space_vector(s->space, SP_DOUBLE, &product);
@@ -283,16 +284,6 @@ static sp_status measure_solution(const sp_vector *x, void *context, double *ene
   status = sp_operator_apply(s->system->op, false, &v, &product);
   SP_TRY(sp_operator_dot(s->system->op, &v, &product, status, energy));
   return s->problem->has_robin ? subtract_films(s, &v, energy) : SP_OK;
-}
-
-static sp_status on_iteration(const sp_cg_iteration *iteration, void *solver) {
-  const sp_solver_watch *watch = &((const sp_solver *)solver)->watch;
-  return watch->on_iteration ? watch->on_iteration(iteration, watch->context) : SP_OK;
-}
-
-static bool is_interrupted(void *solver) {
-  const sp_solver_watch *watch = &((const sp_solver *)solver)->watch;
-  return watch->is_interrupted && watch->is_interrupted(watch->context);
 }
 
 sp_status sp_solver_start(sp_solver *s, const sp_vector *start) {
@@ -313,9 +304,10 @@ static sp_status iterate_from_start(sp_solver *s, sp_cg_result *result) {
                                  .inverse_diagonal =
                                      s->preconditioner ? NULL : s->diagonal->inverse_diagonal,
                                  .measure = measures ? measure_solution : NULL,
-                                 .on_iteration = on_iteration,
-                                 .is_interrupted = is_interrupted,
-                                 .context = s};
+                                 .measured = s,
+                                 .on_iteration = s->watch.on_iteration,
+                                 .is_interrupted = s->watch.is_interrupted,
+                                 .context = s->watch.context};
   return sp_cg_solve(s->system->op, s->preconditioner, &options, &s->b, &s->x, &s->r, result);
 }
 
@@ -358,8 +350,8 @@ sp_status sp_solver_refine(sp_solver *s, const double *x, double *rest) {
                                  .criterion = SP_CG_ENERGY,
                                  .tolerance = TOLERANCE,
                                  .max_iterations = s->options.max_iterations,
-                                 .is_interrupted = is_interrupted,
-                                 .context = s};
+                                 .is_interrupted = s->watch.is_interrupted,
+                                 .context = s->watch.context};
   sp_cg_result result;
   s->has_b = false;
   SP_TRY(sp_fluxes_residual(&fluxes));

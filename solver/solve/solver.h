@@ -120,3 +120,13 @@ void sp_solver_destroy(sp_solver **solver);
 
 /* True if a status leaves a solution, converged or not. Local. */
 bool sp_solver_has_solution(sp_status status);
+
+/* ---- Right-hand sides, which solver_load.c makes for solver.c ---- */
+
+/* Check a load and remove its part in the null space of A. Errors: SP_ERR_INPUT for data that do
+ * not balance. */
+sp_status sp_solver_balance(sp_solver *solver, double *load);
+
+/* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. Errors:
+ * SP_ERR_INPUT for data beyond the range of doubles. */
+sp_status sp_solver_make_rhs(sp_solver *solver, const double *load);

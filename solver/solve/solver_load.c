@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
-#include "solver/solve/solver_parts.h"
 
 /* ---- Right-hand sides ---- */
 
