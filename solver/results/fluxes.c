@@ -39,8 +39,8 @@ typedef struct divided_faces {
  * loses, [nodes] each. */
 typedef struct pass {
   sp_fluxes *fluxes;
-  divided_faces *faces; /* NULL: not needed */
-  bool (*has)(const sp_fluxes *, sp_lid);
+  divided_faces *faces;                   /* NULL: not needed */
+  bool (*has)(const sp_fluxes *, sp_lid); /* NULL: all elements */
   sp_status (*of_element)(const struct pass *, sp_lid, workspace *, double *, double *);
   double *added, *subtracted; /* L-vectors, NULL for none */
   size_t nodes, tensor;       /* per element; size of the first part of the tail */
@@ -92,11 +92,6 @@ static bool touches_marked(const sp_fluxes *s, sp_lid e) {
   for (int c = 0; c < SP_CORNERS && !some; c++)
     some = s->weights[dofs[order * ((c & 1) + nq * ((c >> 1 & 1) + nq * (c >> 2)))]] > 0;
   return some && has_element(s, e);
-}
-
-static bool has_any(const sp_fluxes *s, sp_lid e) {
-  (void)s, (void)e;
-  return true;
 }
 
 /* True if a set takes r_i through face f of an element of it. */
@@ -265,7 +260,7 @@ static sp_status compute_some(void *pass_, void *workspace_, size_t begin, size_
   double *result = w->tail + t->tensor;
   w->u.tensor = w->tail;
   for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes) {
-    result[0] = t->has(t->fluxes, (sp_lid)e);
+    result[0] = !t->has || t->has(t->fluxes, (sp_lid)e);
     if (result[0] == 0) continue;
     memset(result + 1, 0, 2 * t->nodes * sizeof *result);
     SP_TRY(t->of_element(t, (sp_lid)e, w, result + 1, result + 1 + t->nodes));
@@ -410,7 +405,7 @@ sp_status sp_fluxes_residual(sp_fluxes *s) {
   sp_jacobian_range range;
   SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->left, &range, NULL));
   for (sp_lid i = numbering->owned; i < numbering->local; i++) s->left[i] = 0;
-  SP_TRY(visit(s, (pass){.has = has_any, .of_element = apply, .subtracted = s->left}));
+  SP_TRY(visit(s, (pass){.of_element = apply, .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
   return SP_OK;
 }
