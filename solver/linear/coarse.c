@@ -1,6 +1,7 @@
 #include "solver/linear/coarse.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "operators/row_gather.h"
 #include "operators/schwarz/bars.h"
@@ -113,8 +114,7 @@ static sp_status gather_components(const sp_coarse *c, const sp_constants *const
   const MPI_Comm comm = c->space->platform->comm;
   SP_OWNED int *own = NULL;
   SP_TRY(sp_agree(comm, sp_allocate((size_t)c->rows.count, sizeof *own, "components", &own)));
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    if (c->rows.of_dof[i] >= 0) own[c->rows.of_dof[i] - c->rows.first] = constants->of_dof[i];
+  for (int r = 0; r < c->rows.count; r++) own[r] = constants->of_dof[c->rows.dofs[r]];
   sp_free_rows_gather(comm, &c->rows, MPI_INT, own, component);
   return SP_OK;
 }
@@ -141,16 +141,6 @@ static sp_status create_projection(sp_coarse *c, const sp_constants *constants, 
   sp_status status = gather_components(c, constants, component);
   if (!status && rows > 0) status = make_projection(c, constants->components, rows, component);
   return sp_agree(comm, status);
-}
-
-/* Collective. */
-static sp_status create_gather(sp_coarse *c) {
-  SP_OWNED sp_lid *dofs = NULL;
-  SP_TRY(sp_agree(c->space->platform->comm,
-                  sp_allocate((size_t)c->rows.count, sizeof *dofs, "coarse rows", &dofs)));
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    if (c->rows.of_dof[i] >= 0) dofs[c->rows.of_dof[i] - c->rows.first] = i;
-  return sp_row_gather_create(c->space, c->precision, c->rows.count, dofs, &c->gather);
 }
 
 /* For bars, create restriction and interpolation for the DOFs that the rank owns. */
@@ -213,7 +203,7 @@ static sp_status create_with_all_rows(sp_coarse *c, const sp_operator_setup *set
   sp_status status = create_amg(c, rows);
   if (!status) status = create_scatter(c, setup, rows);
   SP_TRY(sp_agree(c->space->platform->comm, status));
-  SP_TRY(create_gather(c));
+  SP_TRY(sp_row_gather_create(c->space, c->precision, c->rows.count, c->rows.dofs, &c->gather));
   return create_projection(c, constants, rows);
 }
 
@@ -259,14 +249,13 @@ static sp_status apply_on_one_rank(sp_coarse *c, sp_status status, const sp_vect
   const MPI_Comm comm = c->space->platform->comm;
   const sp_free_rows *rows = &c->rows;
   status = sp_first_failure(status, sp_vector_read(b, c->b));
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    if (rows->of_dof[i] >= 0) c->b[rows->of_dof[i] - rows->first] = c->b[i];
+  for (int r = 0; r < rows->count; r++) c->b[r] = c->b[rows->dofs[r]];
   sp_free_rows_gather(comm, rows, MPI_DOUBLE, c->b, c->host_rows);
   if (c->amg) status = solve_host_rows(c, status);
   MPI_Scatterv(c->host_rows, rows->counts, rows->starts, MPI_DOUBLE, c->b, rows->count, MPI_DOUBLE,
                0, comm);
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    c->x[i] = rows->of_dof[i] < 0 ? 0 : c->b[rows->of_dof[i] - rows->first];
+  memset(c->x, 0, c->dofs * sizeof *c->x);
+  for (int r = 0; r < rows->count; r++) c->x[rows->dofs[r]] = c->b[r];
   return write_x(c, status, x);
 }
 

@@ -8,7 +8,6 @@
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
-#include "operators/schwarz/bars.h"
 
 /* ---- Element matrices ---- */
 
@@ -208,7 +207,7 @@ static sp_status create_elements(const sp_operator_setup *setup, elements *all) 
 
 void sp_free_rows_destroy(sp_free_rows *rows) {
   sp_csr_destroy(&rows->matrix);
-  SP_FREE(rows->of_dof, rows->counts);
+  SP_FREE(rows->of_dof, rows->dofs, rows->counts);
   *rows = (sp_free_rows){0};
 }
 
@@ -261,25 +260,24 @@ void sp_free_rows_gather(MPI_Comm comm, const sp_free_rows *rows, MPI_Datatype t
   gather_rows(comm, rows->everywhere, rows->counts, rows->starts, type, own, all);
 }
 
-/* Fill rows->of_dof, first, count and counts. Copies get their owners' numbers: the exchange sums
- * these numbers and zeros. */
+/* Fill the numbers of rows. Copies get their owners' numbers: the exchange sums these numbers and
+ * zeros. */
 static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows) {
   const sp_space *space = setup->space;
   const MPI_Comm comm = space->platform->comm;
   const size_t dofs = sp_space_dofs(space);
   SP_OWNED double *numbers = NULL;
   parts p;
-  SP_TRY(sp_agree(
-      comm, SP_ALLOCATE("coarse rows", SP_ARRAY(rows->of_dof, dofs), SP_ARRAY(numbers, dofs))));
-  for (sp_lid i = 0; i < space->numbering->owned; i++) rows->count += !is_constrained(setup, i);
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("coarse rows", SP_ARRAY(rows->of_dof, dofs),
+                                    SP_ARRAY(rows->dofs, dofs), SP_ARRAY(numbers, dofs))));
+  for (sp_lid i = 0; i < space->numbering->owned; i++)
+    if (!is_constrained(setup, i)) rows->dofs[rows->count++] = i;
   const sp_status status = find_parts(comm, rows->count, &p);
   rows->counts = p.counts;
   rows->starts = p.starts;
   SP_TRY(status);
   rows->total = p.total;
-  int next = rows->first = p.starts[sp_comm_rank(comm)];
-  for (sp_lid i = 0; i < space->numbering->owned; i++)
-    if (!is_constrained(setup, i)) numbers[i] = next++;
+  for (int r = 0; r < rows->count; r++) numbers[rows->dofs[r]] = p.starts[sp_comm_rank(comm)] + r;
   sp_exchange_now(space->exchange, SP_SUM, numbers);
   for (size_t i = 0; i < dofs; i++)
     rows->of_dof[i] = is_constrained(setup, (sp_lid)i) ? -1 : (int)numbers[i];
