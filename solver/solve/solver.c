@@ -41,18 +41,11 @@ void sp_solver_release(sp_solver *s) {
   release_system(s);
 }
 
-/* Free the facts of the system. Given Dirichlet values stay. */
-static void forget_facts(sp_solver *s) {
-  if (s->values) s->facts.boundary_values = s->own_values;
-  sp_problem_facts_free(&s->facts);
-  s->own_values = NULL;
-}
-
 void sp_solver_destroy(sp_solver **solver) {
   sp_solver *s = *solver;
   if (!s) return;
   sp_solver_release(s);
-  forget_facts(s);
+  sp_problem_facts_free(&s->facts);
   SP_FREE(s->values, s->load, s->work);
   sp_space_destroy(&s->space);
   free(s);
@@ -84,13 +77,7 @@ static sp_status start_levels(sp_solver *s) {
 /* Make the system, and start the set-up of multigrid. */
 static sp_status make_system(sp_solver *s) {
   enter_phase(s, SP_PHASE_PROBLEM);
-  const sp_status status =
-      sp_problem_system(s->problem, s->space, s->options.geometry, &s->facts, &s->system);
-  if (s->values) {
-    s->own_values = s->facts.boundary_values;
-    s->facts.boundary_values = s->values;
-  }
-  SP_TRY(status);
+  SP_TRY(sp_problem_system(s->problem, s->space, s->options.geometry, &s->facts, &s->system));
   enter_phase(s, SP_PHASE_PRECONDITIONER);
   choose_preconditioner(s);
   /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
@@ -118,7 +105,7 @@ sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
 sp_status sp_solver_update(sp_solver *s) {
   if (!s->inverse) release_preconditioner(s);
   release_system(s);
-  forget_facts(s);
+  sp_problem_facts_free(&s->facts);
   s->start = (sp_start){0};
   s->has_b = false;
   return make_system(s);
@@ -127,7 +114,7 @@ sp_status sp_solver_update(sp_solver *s) {
 static sp_status create_device_vectors(sp_solver *s) {
   SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->x));
   SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->b));
-  if (s->facts.boundary_values) SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->boundary));
+  if (sp_solver_values(s)) SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->boundary));
   return sp_space_vector(s->space, SP_DOUBLE, &s->r);
 }
 
@@ -221,7 +208,7 @@ static void add_load_values(void *addition_, size_t begin, size_t end) {
 }
 
 sp_status sp_solver_fetch(sp_solver *s, double *x) {
-  addition a = {s->facts.boundary_values, x};
+  addition a = {sp_solver_values(s), x};
   sp_status status = sp_vector_read(&s->x, x);
   if (!status && a.values)
     status = sp_loop_over("solution", sp_space_dofs(s->space), 1, &a, add_load_values);
@@ -238,7 +225,7 @@ sp_status sp_solver_copy(sp_solver *s, sp_vector *x) {
                     sp_allocate(sp_space_dofs(s->space), sizeof *host, "solution", &host)));
     SP_TRY(sp_solver_fetch(s, host));
     status = sp_vector_write(host, x);
-  } else if (!s->facts.boundary_values) {
+  } else if (!sp_solver_values(s)) {
     status = sp_vector_copy(&s->x, x);
   } else {
     status = sp_vector_copy(&s->x, &s->r);
@@ -252,7 +239,7 @@ sp_status sp_solver_copy(sp_solver *s, sp_vector *x) {
 /* v = x + u_D - mean: an offset would only add rounding to the energy of the solution. */
 static sp_status shift_solution(const sp_solver *s, const sp_vector *x, sp_vector *v) {
   sp_operator *op = s->system->op;
-  const bool lifted = s->facts.boundary_values;
+  const bool lifted = sp_solver_values(s);
   double of_x, of_values = 0, count;
   SP_TRY(sp_operator_dot(op, v, x, sp_vector_fill(1, v), &of_x));
   if (lifted) SP_TRY(sp_operator_dot(op, v, &s->boundary, SP_OK, &of_values));
@@ -295,7 +282,7 @@ sp_status sp_solver_start(sp_solver *s, const sp_vector *start) {
 }
 
 static sp_status iterate_from_start(sp_solver *s, sp_cg_result *result) {
-  const bool measures = s->facts.boundary_values || s->problem->has_robin;
+  const bool measures = sp_solver_values(s) || s->problem->has_robin;
   const sp_solver_options *o = &s->options;
   const sp_cg_options options = {.criterion = o->criterion,
                                  .tolerance = o->tolerance,

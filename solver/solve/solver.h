@@ -55,10 +55,15 @@ typedef struct sp_solver {
   sp_vector x, b, r, boundary; /* A x = b, r = b - A x, Dirichlet values if there are any */
   bool has_b;                  /* b is the load */
   /* For other data than the problem's. */
-  sp_vector own, free;         /* b of the problem's load; 1 on free DOFs, 0 on others */
-  double own_removed;          /* `removed` of the problem's load */
-  double *own_values, *values; /* Dirichlet values of the problem, and given ones; else NULL */
+  sp_vector own, free; /* b of the problem's load; 1 on free DOFs, 0 on others */
+  double own_removed;  /* `removed` of the problem's load */
+  double *values;      /* Dirichlet values in place of the problem's, or NULL */
 } sp_solver;
+
+/* The Dirichlet values in effect, [local DOFs]; NULL: all are 0. Local. */
+static inline const double *sp_solver_values(const sp_solver *solver) {
+  return solver->values ? solver->values : solver->facts.boundary_values;
+}
 
 /* Create the space. The system follows in the first sp_solver_load, so that a problem that depends
  * on u can be linearized before. The caller destroys *out, which may be partial after a failure. */
