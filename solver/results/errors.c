@@ -10,8 +10,6 @@
 #include "mesh/tensor.h"
 #include "solver/problem/evaluate.h"
 
-enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
-
 /* Data shared by all elements. */
 typedef struct norms {
   const sp_problem *problem;
@@ -20,7 +18,7 @@ typedef struct norms {
   sp_rule rule;    /* finer than the operator's */
   int nq;
   double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ]; /* at its points */
-  double weight[POINTS]; /* of the tensor rule, without the Jacobian */
+  double weight[SP_MAX_RULE_POINTS]; /* of the tensor rule, without the Jacobian */
   sp_error_norms squares;
   double (*integrals)[2];
 } norms;
@@ -28,10 +26,10 @@ typedef struct norms {
 /* The fields of one element, and the sums over a chunk of elements. */
 typedef struct workspace {
   sp_error_norms squares;
-  double nodal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
-  double xyz[3 * POINTS], inverse[9 * POINTS], measure[POINTS];
-  double u[POINTS], gradient[3][POINTS]; /* u_h; d u_h / d (r, s, t) */
-  double exact[POINTS], exact_gradient[3][POINTS];
+  double nodal[SP_MAX_NODES];
+  double xyz[3 * SP_MAX_RULE_POINTS], inverse[9 * SP_MAX_RULE_POINTS], measure[SP_MAX_RULE_POINTS];
+  double u[SP_MAX_RULE_POINTS], gradient[3][SP_MAX_RULE_POINTS]; /* u_h; d u_h / d (r, s, t) */
+  double exact[SP_MAX_RULE_POINTS], exact_gradient[3][SP_MAX_RULE_POINTS];
   double tensor[];
 } workspace;
 

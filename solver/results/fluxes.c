@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
@@ -14,15 +13,13 @@
 #include "solver/problem/robin.h"
 #include "solver/results/element_terms.h"
 
-enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
-
 typedef struct workspace {
   sp_element_arrays u;
   int stiff_direction; /* of `stiffness`; -1: none yet */
   double stiffness;    /* of sp_fluxes_stiffness */
-  double face_xyz[3 * FACE_NODES], normal[3 * FACE_NODES];
-  double weights[FACE_NODES];
-  int indices[FACE_NODES]; /* of the nodes of a face in the element */
+  double face_xyz[3 * SP_MAX_FACE_NODES], normal[3 * SP_MAX_FACE_NODES];
+  double weights[SP_MAX_FACE_NODES];
+  int indices[SP_MAX_FACE_NODES]; /* of the nodes of a face in the element */
   double tail[]; /* of sp_tensor_gradient; results of a chunk of elements, [1 + 2 nodes] each */
 } workspace;
 
@@ -218,7 +215,7 @@ static double sum_inside(const sp_fluxes *s, sp_lid e) {
 static void divide_element(const sp_fluxes *s, const divided_faces *faces, sp_lid e, double *flux) {
   const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, e);
   size_t place = (size_t)faces->first[e];
-  int indices[FACE_NODES];
+  int indices[SP_MAX_FACE_NODES];
   for (int f = 0; f < SP_FACES; f++) flux[f] = 0;
   flux[SP_FACES] = is_fixed(s, e) ? sum_inside(s, e) : 0;
   for (int f = 0; f < SP_FACES; f++) {

@@ -9,8 +9,6 @@
 #include "solver/problem/robin.h"
 #include "solver/results/fluxes.h"
 
-enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
-
 /* Find the largest |J| grad r_d . kappa grad r_d at 2^3 Gauss points of an element. On a face r_d =
  * 1 or -1, N (N + 1) / 4 times this is the stiffness of a node per quadrature weight: the factor is
  * the integral of the squared derivative of its basis function. An array of kappa counts with its
@@ -56,8 +54,8 @@ static sp_status is_stiff(const sp_fluxes *s, const sp_outer_face *face, bool *i
   *is = s->rest;
   if (*is) return SP_OK;
   const int order = s->space->numbering->order, n = order + 1;
-  double values[FACE_NODES], alpha = 0, stiffness;
-  int indices[FACE_NODES];
+  double values[SP_MAX_FACE_NODES], alpha = 0, stiffness;
+  int indices[SP_MAX_FACE_NODES];
   SP_TRY(sp_robin_face(face->part, s->space->mesh->hexes, order, face->element, face->face, indices,
                        values));
   SP_TRY(sp_fluxes_stiffness(s, face->element, face->face, &stiffness));

@@ -2,8 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
@@ -12,12 +10,6 @@
 #include "mesh/tensor.h"
 #include "solver/results/crossing.h"
 #include "solver/results/extremum.h"
-
-enum {
-  POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE,
-  FACE_POINTS = SP_MAX_RULE * SP_MAX_RULE,
-  NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
-};
 
 /* Results of one rank for a quantity. */
 typedef struct partial {
@@ -41,12 +33,13 @@ typedef struct evaluation {
 
 /* One element; too large for the stack. */
 typedef struct workspace {
-  double nodal[NODES], place[3 * NODES]; /* u at the nodes, and their coordinates */
-  double candidates[NODES], selected[3 * NODES];
-  double u[POINTS], formula[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS];
-  double xyz[3 * POINTS], normal[3 * FACE_POINTS];
+  double nodal[SP_MAX_NODES], place[3 * SP_MAX_NODES]; /* u at the nodes, and their coordinates */
+  double candidates[SP_MAX_NODES], selected[3 * SP_MAX_NODES];
+  double u[SP_MAX_RULE_POINTS], formula[SP_MAX_RULE_POINTS], weight[SP_MAX_RULE_POINTS],
+      jacobian[SP_MAX_RULE_POINTS], inverse[9 * SP_MAX_RULE_POINTS];
+  double xyz[3 * SP_MAX_RULE_POINTS], normal[3 * SP_MAX_RULE * SP_MAX_RULE];
   double search[SP_EXTREMUM_WORK];
-  int indices[SP_MAX_NQ * SP_MAX_NQ];
+  int indices[SP_MAX_FACE_NODES];
 } workspace;
 
 /* Evaluate the formula at n points, xyz [3][n], and look for values that are not finite. */

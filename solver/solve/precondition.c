@@ -2,9 +2,7 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "operators/counts.h"
 #include "operators/schwarz/junctions.h"
 #include "operators/schwarz/separable.h"
 #include "solver/linear/coarse.h"
