@@ -50,11 +50,20 @@ int sp_coarse_direct_most(const sp_backend *backend) {
   return backend->on_host ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
 }
 
-/* Return where a problem of `rows` rows is solved. */
-static sp_coarse_place choose_place(const sp_backend *backend, sp_coarse_kind kind, int ranks,
-                                    double rows) {
-  const int few = kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
-  if (ranks > 1 && backend->on_host && rows > few && sp_boomer_hypre()) return SP_COARSE_HYPRE;
+/* Rows of the largest last level. */
+static int last_level(const sp_coarse *c) {
+  if (c->space->platform->backend->on_host)
+    return c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
+  return c->kind == SP_COARSE_AMG || c->total > DIRECT_ON_DEVICE ? LAST_LEVEL_ON_DEVICE
+                                                                 : DIRECT_ON_DEVICE;
+}
+
+/* Return where the problem is solved. */
+static sp_coarse_place choose_place(const sp_coarse *c) {
+  const sp_platform *p = c->space->platform;
+  const int ranks = sp_comm_size(p->comm);
+  if (ranks > 1 && p->backend->on_host && c->total > last_level(c) && sp_boomer_hypre())
+    return SP_COARSE_HYPRE;
   return ranks > EVERYWHERE_MOST ? SP_COARSE_ONE_RANK : SP_COARSE_EVERYWHERE;
 }
 
@@ -108,17 +117,6 @@ static sp_status multiply_matrix(sp_device_matrix *matrix, const sp_vector *x, s
   return y->platform->backend->matrix_apply(matrix, 1, x->data, 0, NULL, y->data);
 }
 
-/* component[rows] of all ranks, where the matrix is. Collective. */
-static sp_status gather_components(const sp_coarse *c, const sp_constants *constants,
-                                   int *component) {
-  const MPI_Comm comm = c->space->platform->comm;
-  SP_OWNED int *own = NULL;
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)c->rows.count, sizeof *own, "components", &own)));
-  for (int r = 0; r < c->rows.count; r++) own[r] = constants->of_dof[c->rows.dofs[r]];
-  sp_free_rows_gather(comm, &c->rows, MPI_INT, own, component);
-  return SP_OK;
-}
-
 /* mean[k][rows of component k] = 1 / their number. */
 static sp_status make_projection(sp_coarse *c, int components, int rows, const int *component) {
   SP_AUTO_VALUE(sp_csr) spread = {0}, mean = {0};
@@ -132,15 +130,17 @@ static sp_status make_projection(sp_coarse *c, int components, int rows, const i
   return sp_vector_create(c->space->platform, c->precision, (size_t)components, &c->means);
 }
 
-/* `rows`: all rows, or 0 on a rank without the matrix. */
+/* `rows`: all rows, or 0 on a rank without the matrix. Collective. */
 static sp_status create_projection(sp_coarse *c, const sp_constants *constants, int rows) {
   const MPI_Comm comm = c->space->platform->comm;
-  SP_OWNED int *component = NULL;
+  SP_OWNED int *own = NULL, *component = NULL;
   if (constants->components == 0) return SP_OK;
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)rows, sizeof *component, "components", &component)));
-  sp_status status = gather_components(c, constants, component);
-  if (!status && rows > 0) status = make_projection(c, constants->components, rows, component);
-  return sp_agree(comm, status);
+  SP_TRY(sp_agree(
+      comm, SP_ALLOCATE("components", SP_ARRAY(own, c->rows.count), SP_ARRAY(component, rows))));
+  for (int r = 0; r < c->rows.count; r++) own[r] = constants->of_dof[c->rows.dofs[r]];
+  sp_free_rows_gather(comm, &c->rows, MPI_INT, own, component);
+  if (rows == 0) return sp_agree(comm, SP_OK);
+  return sp_agree(comm, make_projection(c, constants->components, rows, component));
 }
 
 /* For bars, create restriction and interpolation for the DOFs that the rank owns. */
@@ -165,14 +165,6 @@ static sp_status create_scatter(sp_coarse *c, const sp_operator_setup *setup, in
   if (c->space->numbering->order > 1) return create_interpolation(c, setup);
   SP_TRY(sp_csr_select((int)c->dofs, rows, c->rows.of_dof, &selection));
   return create_coarse_matrix(c, &selection, &c->scatter);
-}
-
-/* Rows of the largest last level. */
-static int last_level(const sp_coarse *c) {
-  if (c->space->platform->backend->on_host)
-    return c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
-  return c->kind == SP_COARSE_AMG || c->rows.total > DIRECT_ON_DEVICE ? LAST_LEVEL_ON_DEVICE
-                                                                      : DIRECT_ON_DEVICE;
 }
 
 /* Create the solver of all rows on this rank. */
@@ -294,7 +286,7 @@ static sp_status create_coarse(sp_coarse *c, const sp_operator_setup *setup,
   if (c->space->numbering->order > 1) /* of bars; hypre would have all DOFs as rows */
     c->place = SP_COARSE_EVERYWHERE;
   else if (c->place == SP_COARSE_CHOOSE)
-    c->place = choose_place(backend, c->kind, sp_comm_size(c->space->platform->comm), (double)rows);
+    c->place = choose_place(c);
   return c->place == SP_COARSE_HYPRE      ? create_hypre(c, setup, constants)
          : c->place == SP_COARSE_ONE_RANK ? create_on_one_rank(c, setup, constants)
                                           : create_with_all_rows(c, setup, constants);
