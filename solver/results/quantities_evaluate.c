@@ -293,23 +293,16 @@ static void lower_bounds(void *context, void *workspace_, size_t begin, size_t e
 /* Bounds spare most elements the search between nodes. */
 static sp_status add_all(evaluation *s) {
   const int order = s->space->numbering->order;
-  const size_t count = (size_t)s->space->mesh->hexes->count;
-  sp_loop loop = {.what = "results",
-                  .count = count,
-                  .chunk = sp_loop_chunk(count, sp_element_nodes(order + 3)),
-                  .workspace_bytes = sizeof(chunk) + (size_t)s->quantities->all * sizeof(partial),
-                  .context = s,
-                  .compute = bound_elements,
-                  .commit = lower_bounds};
+  const size_t count = (size_t)s->space->mesh->hexes->count, values = sp_element_nodes(order + 3);
+  const size_t bytes = sizeof(chunk) + (size_t)s->quantities->all * sizeof(partial);
   clear_partials(s->quantities->all, s->partials);
   sp_rule_gl(order + 4, &s->rule);
   sp_interpolation_matrix(order + 1, sp_reference_get(order)->gll.nodes, s->rule.n, s->rule.nodes,
                           s->basis);
   for (int r = 0; r < s->quantities->all; r++) s->bounds[r] = DBL_MAX;
-  if (order > 1) SP_TRY(sp_loop_run(&loop));
-  loop.compute = evaluate_chunk;
-  loop.commit = add_chunk;
-  return sp_loop_run(&loop);
+  if (order > 1)
+    SP_TRY(sp_loop_sum("results", count, values, s, bytes, bound_elements, lower_bounds));
+  return sp_loop_sum("results", count, values, s, bytes, evaluate_chunk, add_chunk);
 }
 
 /* Join the results of all ranks, `count` quantities at once; a place comes from the lowest rank
