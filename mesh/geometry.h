@@ -65,9 +65,9 @@ void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_
 /* Points of an element or of a face of one. */
 typedef struct sp_sample {
   size_t count;
-  double xyz[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE]; /* [3][count] */
-  double weight[SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];  /* wJ; on a face the surface element */
-  double normal[3 * SP_MAX_RULE * SP_MAX_RULE];            /* of a face, [3][count] */
+  double xyz[3 * SP_MAX_RULE_POINTS];           /* [3][count] */
+  double weight[SP_MAX_RULE_POINTS];            /* wJ; on a face the surface element */
+  double normal[3 * SP_MAX_RULE * SP_MAX_RULE]; /* of a face, [3][count] */
 } sp_sample;
 
 /* Sample an element, as sp_geometry_volume, or its face unless that is negative, as

@@ -108,10 +108,11 @@ static bool find_in_element(const sp_hexes *hexes, sp_lid element, const double 
   return false;
 }
 
-void sp_locate_columns(const sp_hexes *hexes, sp_lid element, const double reference[3],
-                       double columns[3][3]) {
-  double gap[3];
-  evaluate_map(hexes, element, sp_hexes_lattice(hexes, element), reference, gap, columns);
+void sp_locate_map(const sp_hexes *hexes, sp_lid element, const double reference[3], double x[3],
+                   double columns[3][3]) {
+  const double *corner = sp_hexes_lattice(hexes, element);
+  evaluate_map(hexes, element, corner, reference, x, columns);
+  for (int d = 0; d < 3; d++) x[d] += corner[d];
 }
 
 /* The bounding box of the lattice, extended by half its width on each side, relative to a point.

@@ -19,6 +19,6 @@ void sp_locate_line(const sp_hexes *hexes, const double a[3], const double b[3],
 sp_lid sp_locate_nearest(const sp_hexes *hexes, const double point[3], double nearest[3],
                          double *distance);
 
-/* The derivatives of the map at a reference point, columns[b][a] = d x_a / d r_b. Local. */
-void sp_locate_columns(const sp_hexes *hexes, sp_lid element, const double reference[3],
-                       double columns[3][3]);
+/* The map at a reference point: x, and its derivatives columns[b][a] = d x_a / d r_b. Local. */
+void sp_locate_map(const sp_hexes *hexes, sp_lid element, const double reference[3], double x[3],
+                   double columns[3][3]);

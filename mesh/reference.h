@@ -20,6 +20,10 @@ enum {
   SP_MAX_NQ = SP_MAX_ORDER + 1,   /* GLL nodes */
   SP_MAX_M = SP_MAX_ORDER + 2,    /* GL nodes */
   SP_MAX_RULE = SP_MAX_ORDER + 4, /* points of the finest rule, for errors */
+  SP_MAX_FACE_NODES = SP_MAX_NQ * SP_MAX_NQ,
+  SP_MAX_NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ, /* of an element */
+  SP_MAX_POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M,   /* of an operator's rule */
+  SP_MAX_RULE_POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE,
   SP_MAX_HALF = (SP_MAX_M + 1) / 2
 };
 

@@ -293,3 +293,24 @@ sp_status sp_surfaces_share(MPI_Comm comm, const sp_topology *topology, sp_lid h
     }
   return SP_OK;
 }
+
+sp_status sp_surfaces_across(MPI_Comm comm, const sp_topology *t, sp_lid halo,
+                             int (*values)[SP_FACES]) {
+  const sp_lid first = t->start[2];
+  SP_OWNED sp_gid *sums = NULL; /* of both sides */
+  SP_OWNED int(*there)[SP_FACES] = NULL;
+  SP_TRY(sp_agree(
+      comm, SP_ALLOCATE("surfaces", SP_ARRAY(sums, t->start[3] - first), SP_ARRAY(there, halo))));
+  if (halo > 0) memcpy(there, values, (size_t)halo * sizeof *there);
+  SP_TRY(sp_surfaces_swap(comm, t, halo, there));
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int f = 0; f < SP_FACES; f++) sums[t->slots[e][SP_FACE_SLOT + f] - first] += values[e][f];
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
+      values[e][f] = t->touching[face] == 2 ? (int)(sums[face - first] - values[e][f])
+                     : e < halo             ? there[e][f]
+                                            : -1;
+    }
+  return SP_OK;
+}

@@ -59,6 +59,11 @@ sp_status sp_surfaces_share(MPI_Comm comm, const sp_topology *topology, sp_lid h
 sp_status sp_surfaces_swap(MPI_Comm comm, const sp_topology *topology, sp_lid halo,
                            int (*values)[SP_FACES]);
 
+/* values[elements]: each face gets the value from the element on its other side, on any rank; faces
+ * without one get -1. Collective over `comm`. Errors: SP_ERR_SYSTEM. */
+sp_status sp_surfaces_across(MPI_Comm comm, const sp_topology *topology, sp_lid halo,
+                             int (*values)[SP_FACES]);
+
 /* ---- order.c: the order of a rank's elements ---- */
 
 /* Reorder the elements along the Morton curve of their centres, in a grid of 2^21 cells per

@@ -78,10 +78,11 @@ static sp_status sum_some(void *sums_, void *workspace, size_t begin, size_t end
 }
 
 static sp_status visit_rows(sums *s, int rows, size_t most) {
+  enum { CHUNK = 512 }; /* rows: some ten microseconds of work */
   const size_t bytes = s->slots * sizeof(sp_csr_slot) + most * sizeof(sp_csr_entry);
   return sp_loop_run(&(sp_loop){.what = "a matrix",
                                 .count = (size_t)rows,
-                                .chunk = SP_CSR_CHUNK,
+                                .chunk = CHUNK,
                                 .workspace_bytes = bytes,
                                 .context = s,
                                 .compute = sum_some});

@@ -5,9 +5,6 @@
 
 #include "operators/backend.h"
 
-/* Rows per call of a loop over rows (io/threads.h): some ten microseconds of work. */
-enum { SP_CSR_CHUNK = 512 };
-
 /* Allocate a matrix; all entries of `start` are zero. Call sp_csr_destroy also after an error. */
 sp_status sp_csr_create(int rows, int columns, size_t entries, sp_csr *out);
 void sp_csr_destroy(sp_csr *matrix);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "solver/linear/cg.h"
-#include "solver/linear/jacobi.h"
 #include "tests/boxes.h"
 #include "tests/deformed_box.h"
 #include "tests/nodal.h"

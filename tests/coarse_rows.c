@@ -43,13 +43,15 @@ static void check_product(const bench *b, const sp_operator_setup *setup,
   bench_apply(b, op, true, x, y);
   double *all = all_rows(space, rows, x);
   int count = 0;
+  const int rank = sp_comm_rank(MPI_COMM_WORLD);
   for (sp_lid d = 0; d < space->numbering->owned; d++) {
     const int row = rows->of_dof[d];
     CHECK((row < 0) == setup->constrained[d], "DOF %d has row %d", d, row);
     if (row < 0) continue;
     double size;
     const double sum = product(&rows->matrix, row, all, &size);
-    CHECK(row == rows->first + count++, "rows follow the DOFs");
+    CHECK(row == rows->starts[rank] + count && rows->dofs[count] == d, "rows follow the DOFs");
+    count++;
     CHECK_CLOSE(sum, y[d], 128 * DBL_EPSILON * size);
   }
   CHECK(count == rows->count, "%d of %d rows", count, rows->count);

@@ -189,7 +189,8 @@ static void check_nearest(const deformed_box *box) {
       if (!sp_surface_is_exterior(hexes->surfaces[e][f])) continue;
       reference[b] = side;
       map_point(hexes, e, reference, foot);
-      sp_locate_columns(hexes, e, reference, c);
+      sp_locate_map(hexes, e, reference, nearest, c);
+      for (int d = 0; d < 3; d++) CHECK_CLOSE(nearest[d], foot[d], 1e-12);
       const double *s = c[(b + 1) % 3], *t = c[(b + 2) % 3];
       for (int d = 0; d < 3; d++) {
         normal[d] = s[(d + 1) % 3] * t[(d + 2) % 3] - s[(d + 2) % 3] * t[(d + 1) % 3];

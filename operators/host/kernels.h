@@ -20,10 +20,7 @@
 #include "operators/kinds.h"
 #include "operators/precision.h"
 
-enum {
-  SP_VECTOR_BYTES = 64, /* the widest vector of all instruction sets */
-  SP_MAX_NODES = (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1)
-};
+enum { SP_VECTOR_BYTES = 64 }; /* the widest vector of all instruction sets */
 
 typedef sp_even_odd sp_host_even_odd_double;
 typedef struct sp_host_even_odd_float {

@@ -150,7 +150,7 @@ static sp_status precondition_residual(solve *s, double norm, double *rz) {
 static sp_status measure_solution(solve *s) {
   const moment start = read_clock(s);
   double energy;
-  SP_TRY(s->options->measure(s->vectors.x, s->options->context, &energy));
+  SP_TRY(s->options->measure(s->vectors.x, s->options->measured, &energy));
   sp_energy_limit(&s->energy, energy);
   s->result->residual_seconds += seconds_since(s, start);
   return SP_OK;
@@ -170,6 +170,14 @@ static void set_direction(solve *s, double rz) {
   s->rz = rz;
 }
 
+/* Count an iteration after its pass over the operator. */
+static sp_status count_pass(solve *s, const sp_pass_times *times, double p_ap) {
+  s->result->matvec_seconds += times->matvec;
+  s->result->wait_seconds += times->waited;
+  s->result->iterations++;
+  return p_ap > 0 && !isinf(p_ap) ? SP_OK : fail_breakdown(s, "p.Ap", p_ap);
+}
+
 static sp_status iterate_on_host(solve *s) {
   sp_operator *op = s->op;
   while (!is_converged(s)) {
@@ -177,10 +185,7 @@ static sp_status iterate_on_host(solve *s) {
     double p_ap, rr, rz;
     sp_pass_times times;
     SP_TRY(sp_operator_direction(op, s->beta, &s->vectors, s->reported, &p_ap, &times));
-    s->result->matvec_seconds += times.matvec;
-    s->result->wait_seconds += times.waited;
-    s->result->iterations++;
-    if (!(p_ap > 0) || isinf(p_ap)) return fail_breakdown(s, "p.Ap", p_ap);
+    SP_TRY(count_pass(s, &times, p_ap));
 
     const moment start = read_clock(s);
     const double alpha = s->rz / p_ap;
@@ -224,19 +229,15 @@ static sp_status iterate_in_sweeps(solve *s) {
     sp_pass_times times;
     SP_TRY(sp_operator_sweep(op, pending, s->beta, &s->vectors, s->reported, sums, &times));
     see_requests(s);
-    s->result->matvec_seconds += times.matvec;
-    s->result->wait_seconds += times.waited;
     s->result->update_seconds += times.updating;
-    s->result->iterations++;
-    const double p_ap = sums[SP_CG_P_AP];
-    if (!(p_ap > 0) || isinf(p_ap)) return fail_breakdown(s, "p.Ap", p_ap);
+    SP_TRY(count_pass(s, &times, sums[SP_CG_P_AP]));
 
     const moment start = read_clock(s);
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &times.matvec, s->seconds);
     s->result->update_seconds += seconds_since(s, start);
     s->known = s->last_time;
     bool exact = true;
-    const double alpha = sums[SP_CG_RZ] / p_ap;
+    const double alpha = sums[SP_CG_RZ] / sums[SP_CG_P_AP];
     double rr = after_step(alpha, sums[SP_CG_RR], sums[SP_CG_R_AP], sums[SP_CG_AP_AP], &exact);
     double rz = after_step(alpha, sums[SP_CG_RZ], sums[SP_CG_Z_AP], sums[SP_CG_AP_D_AP], &exact);
     s->rz = sums[SP_CG_RZ];
@@ -291,10 +292,7 @@ static sp_status iterate_on_device(solve *s) {
     s->result->update_seconds += seconds_since(s, start);
     for (int i = 0; i < done; i++) {
       const sp_cg_record *record = &records[i];
-      s->result->iterations++;
-      if (!(record->p_ap > 0) || isinf(record->p_ap))
-        return fail_breakdown(s, "p.Ap", record->p_ap);
-      s->result->matvec_seconds += record->seconds;
+      SP_TRY(count_pass(s, &(sp_pass_times){.matvec = record->seconds}, record->p_ap));
       s->result->update_seconds -= record->seconds;
       SP_TRY(note_step(s, s->rz / record->p_ap * s->rz, record->rr));
       set_direction(s, record->rz);

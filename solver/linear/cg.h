@@ -53,7 +53,8 @@ typedef struct sp_cg_options {
   const sp_vector *inverse_diagonal;
   /* *energy = square of the size of the solution that x belongs to. Called when the tolerance is
    * met, for the criterion of energy. Collective. NULL: no such limit. */
-  sp_status (*measure)(const sp_vector *x, void *context, double *energy);
+  sp_status (*measure)(const sp_vector *x, void *measured, double *energy);
+  void *measured;
   /* Called on every rank after each iteration, and once before the first. A failure on any rank
    * ends the solve on all of them with the next reduction. May be NULL. */
   sp_status (*on_iteration)(const sp_cg_iteration *iteration, void *context);

@@ -1,6 +1,7 @@
 #include "solver/linear/coarse.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "operators/row_gather.h"
 #include "operators/schwarz/bars.h"
@@ -45,28 +46,32 @@ struct sp_coarse {
   char description[96];
 };
 
-const char *sp_coarse_hypre(void) {
-  return sp_boomer_hypre() ? sp_boomer_hypre() : "none";
-}
-
 int sp_coarse_direct_most(const sp_backend *backend) {
   return backend->on_host ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
 }
 
-/* Return where a problem of `rows` rows is solved. */
-static sp_coarse_place choose_place(const sp_backend *backend, sp_coarse_kind kind, int ranks,
-                                    double rows) {
-  const int few = kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
-  if (ranks > 1 && backend->on_host && rows > few && sp_boomer_hypre()) return SP_COARSE_HYPRE;
+/* Rows of the largest last level. */
+static int last_level(const sp_coarse *c) {
+  if (c->space->platform->backend->on_host)
+    return c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
+  return c->kind == SP_COARSE_AMG || c->total > DIRECT_ON_DEVICE ? LAST_LEVEL_ON_DEVICE
+                                                                 : DIRECT_ON_DEVICE;
+}
+
+/* Return where the problem is solved. */
+static sp_coarse_place choose_place(const sp_coarse *c) {
+  const sp_platform *p = c->space->platform;
+  const int ranks = sp_comm_size(p->comm);
+  if (ranks > 1 && p->backend->on_host && c->total > last_level(c) && sp_boomer_hypre())
+    return SP_COARSE_HYPRE;
   return ranks > EVERYWHERE_MOST ? SP_COARSE_ONE_RANK : SP_COARSE_EVERYWHERE;
 }
 
-sp_traffic sp_coarse_traffic(sp_coarse_place place, sp_precision precision, int ranks, double rows,
-                             double neighbours, double shared) {
-  const double others = ranks - 1;
-  if (place == SP_COARSE_EVERYWHERE)
-    return (sp_traffic){others, others * rows / ranks * (double)sp_precision_bytes(precision)};
-  const double own = place == SP_COARSE_ONE_RANK ? rows / ranks : 0;
+sp_traffic sp_coarse_traffic(const sp_coarse *c, double neighbours, double shared) {
+  const double ranks = sp_comm_size(c->space->platform->comm), rows = (double)c->total;
+  const double others = ranks - 1, own = c->place == SP_COARSE_ONE_RANK ? rows / ranks : 0;
+  if (c->place == SP_COARSE_EVERYWHERE)
+    return (sp_traffic){others, others * rows / ranks * (double)sp_precision_bytes(c->precision)};
   return (sp_traffic){neighbours + (own > 0), (shared + own) * sizeof(double)};
 }
 
@@ -112,67 +117,30 @@ static sp_status multiply_matrix(sp_device_matrix *matrix, const sp_vector *x, s
   return y->platform->backend->matrix_apply(matrix, 1, x->data, 0, NULL, y->data);
 }
 
-/* Create the matrix of sp_csr_select on the device. */
-static sp_status create_selection(sp_coarse *c, int rows, int columns, const int *column,
-                                  sp_device_matrix **out) {
-  SP_AUTO_VALUE(sp_csr) matrix = {0};
-  SP_TRY(sp_csr_select(rows, columns, column, &matrix));
-  return create_coarse_matrix(c, &matrix, out);
-}
-
-/* component[rows] of all ranks, where the matrix is. Collective. */
-static sp_status gather_components(const sp_coarse *c, const sp_constants *constants,
-                                   int *component) {
-  const MPI_Comm comm = c->space->platform->comm;
-  SP_OWNED int *own = NULL;
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)c->rows.count, sizeof *own, "components", &own)));
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    if (c->rows.of_dof[i] >= 0) own[c->rows.of_dof[i] - c->rows.first] = constants->of_dof[i];
-  sp_free_rows_gather(comm, &c->rows, MPI_INT, own, component);
-  return SP_OK;
-}
-
 /* mean[k][rows of component k] = 1 / their number. */
-static sp_status create_mean(sp_coarse *c, int components, int rows, const int *component) {
-  SP_AUTO_VALUE(sp_csr) mean = {0};
-  int listed = 0;
-  for (int i = 0; i < rows; i++) listed += component[i] >= 0;
-  SP_TRY(sp_csr_create(components, rows, (size_t)listed, &mean));
-  for (int k = 0, n = 0; k < components; k++) {
-    const int first = n;
-    for (int i = 0; i < rows; i++)
-      if (component[i] == k) mean.column[n++] = i;
-    for (int e = first; e < n; e++) mean.values[e] = 1.0 / (n - first);
-    mean.start[k + 1] = n;
-  }
-  return create_coarse_matrix(c, &mean, &c->mean);
-}
-
 static sp_status make_projection(sp_coarse *c, int components, int rows, const int *component) {
-  SP_TRY(create_mean(c, components, rows, component));
-  SP_TRY(create_selection(c, rows, components, component, &c->spread));
+  SP_AUTO_VALUE(sp_csr) spread = {0}, mean = {0};
+  SP_TRY(sp_csr_select(rows, components, component, &spread));
+  SP_TRY(sp_csr_transpose(&spread, &mean));
+  for (int k = 0; k < components; k++)
+    for (int e = mean.start[k]; e < mean.start[k + 1]; e++)
+      mean.values[e] = 1.0 / (mean.start[k + 1] - mean.start[k]);
+  SP_TRY(create_coarse_matrix(c, &spread, &c->spread));
+  SP_TRY(create_coarse_matrix(c, &mean, &c->mean));
   return sp_vector_create(c->space->platform, c->precision, (size_t)components, &c->means);
 }
 
-/* `rows`: all rows, or 0 on a rank without the matrix. */
+/* `rows`: all rows, or 0 on a rank without the matrix. Collective. */
 static sp_status create_projection(sp_coarse *c, const sp_constants *constants, int rows) {
   const MPI_Comm comm = c->space->platform->comm;
-  SP_OWNED int *component = NULL;
+  SP_OWNED int *own = NULL, *component = NULL;
   if (constants->components == 0) return SP_OK;
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)rows, sizeof *component, "components", &component)));
-  sp_status status = gather_components(c, constants, component);
-  if (!status && rows > 0) status = make_projection(c, constants->components, rows, component);
-  return sp_agree(comm, status);
-}
-
-/* Collective. */
-static sp_status create_gather(sp_coarse *c) {
-  SP_OWNED sp_lid *dofs = NULL;
-  SP_TRY(sp_agree(c->space->platform->comm,
-                  sp_allocate((size_t)c->rows.count, sizeof *dofs, "coarse rows", &dofs)));
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    if (c->rows.of_dof[i] >= 0) dofs[c->rows.of_dof[i] - c->rows.first] = i;
-  return sp_row_gather_create(c->space, c->precision, c->rows.count, dofs, &c->gather);
+  SP_TRY(sp_agree(
+      comm, SP_ALLOCATE("components", SP_ARRAY(own, c->rows.count), SP_ARRAY(component, rows))));
+  for (int r = 0; r < c->rows.count; r++) own[r] = constants->of_dof[c->rows.dofs[r]];
+  sp_free_rows_gather(comm, &c->rows, MPI_INT, own, component);
+  if (rows == 0) return sp_agree(comm, SP_OK);
+  return sp_agree(comm, make_projection(c, constants->components, rows, component));
 }
 
 /* For bars, create restriction and interpolation for the DOFs that the rank owns. */
@@ -193,16 +161,10 @@ static sp_status create_interpolation(sp_coarse *c, const sp_operator_setup *set
 }
 
 static sp_status create_scatter(sp_coarse *c, const sp_operator_setup *setup, int rows) {
+  SP_AUTO_VALUE(sp_csr) selection = {0};
   if (c->space->numbering->order > 1) return create_interpolation(c, setup);
-  return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
-}
-
-/* Rows of the largest last level. */
-static int last_level(const sp_coarse *c) {
-  if (c->space->platform->backend->on_host)
-    return c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
-  return c->kind == SP_COARSE_AMG || c->rows.total > DIRECT_ON_DEVICE ? LAST_LEVEL_ON_DEVICE
-                                                                      : DIRECT_ON_DEVICE;
+  SP_TRY(sp_csr_select((int)c->dofs, rows, c->rows.of_dof, &selection));
+  return create_coarse_matrix(c, &selection, &c->scatter);
 }
 
 /* Create the solver of all rows on this rank. */
@@ -233,7 +195,7 @@ static sp_status create_with_all_rows(sp_coarse *c, const sp_operator_setup *set
   sp_status status = create_amg(c, rows);
   if (!status) status = create_scatter(c, setup, rows);
   SP_TRY(sp_agree(c->space->platform->comm, status));
-  SP_TRY(create_gather(c));
+  SP_TRY(sp_row_gather_create(c->space, c->precision, c->rows.count, c->rows.dofs, &c->gather));
   return create_projection(c, constants, rows);
 }
 
@@ -279,14 +241,13 @@ static sp_status apply_on_one_rank(sp_coarse *c, sp_status status, const sp_vect
   const MPI_Comm comm = c->space->platform->comm;
   const sp_free_rows *rows = &c->rows;
   status = sp_first_failure(status, sp_vector_read(b, c->b));
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    if (rows->of_dof[i] >= 0) c->b[rows->of_dof[i] - rows->first] = c->b[i];
+  for (int r = 0; r < rows->count; r++) c->b[r] = c->b[rows->dofs[r]];
   sp_free_rows_gather(comm, rows, MPI_DOUBLE, c->b, c->host_rows);
   if (c->amg) status = solve_host_rows(c, status);
   MPI_Scatterv(c->host_rows, rows->counts, rows->starts, MPI_DOUBLE, c->b, rows->count, MPI_DOUBLE,
                0, comm);
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
-    c->x[i] = rows->of_dof[i] < 0 ? 0 : c->b[rows->of_dof[i] - rows->first];
+  memset(c->x, 0, c->dofs * sizeof *c->x);
+  for (int r = 0; r < rows->count; r++) c->x[rows->dofs[r]] = c->b[r];
   return write_x(c, status, x);
 }
 
@@ -325,7 +286,7 @@ static sp_status create_coarse(sp_coarse *c, const sp_operator_setup *setup,
   if (c->space->numbering->order > 1) /* of bars; hypre would have all DOFs as rows */
     c->place = SP_COARSE_EVERYWHERE;
   else if (c->place == SP_COARSE_CHOOSE)
-    c->place = choose_place(backend, c->kind, sp_comm_size(c->space->platform->comm), (double)rows);
+    c->place = choose_place(c);
   return c->place == SP_COARSE_HYPRE      ? create_hypre(c, setup, constants)
          : c->place == SP_COARSE_ONE_RANK ? create_on_one_rank(c, setup, constants)
                                           : create_with_all_rows(c, setup, constants);
@@ -401,14 +362,6 @@ sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const sp_vector *b, sp
 
 bool sp_coarse_only_queues(const sp_coarse *coarse) {
   return coarse->place == SP_COARSE_EVERYWHERE && sp_row_gather_is_resident(coarse->gather);
-}
-
-double sp_coarse_rows(const sp_coarse *coarse) {
-  return (double)coarse->total;
-}
-
-sp_coarse_place sp_coarse_place_of(const sp_coarse *coarse) {
-  return coarse->place;
 }
 
 const char *sp_coarse_describe(const sp_coarse *coarse) {

@@ -21,9 +21,6 @@
 
 typedef struct sp_coarse sp_coarse;
 
-/* Return the version of hypre, or "none": a constant string. Local. */
-const char *sp_coarse_hypre(void);
-
 /* Return the largest number of rows, without constrained ones, for which a direct solution is
  * possible; on a device SP_COARSE_AUTO takes it up to this size. Local. */
 int sp_coarse_direct_most(const sp_backend *backend);
@@ -34,12 +31,6 @@ typedef enum sp_coarse_place {
   SP_COARSE_ONE_RANK,
   SP_COARSE_HYPRE
 } sp_coarse_place;
-
-/* Return the traffic of a rank in one solution, if it shares `shared` DOFs with `neighbours` ranks
- * and all ranks have the same number of rows. Messages of hypre, and of rank 0 to the others if
- * only rank 0 solves, are not counted. Local. */
-sp_traffic sp_coarse_traffic(sp_coarse_place place, sp_precision precision, int ranks, double rows,
-                             double neighbours, double shared);
 
 /* Start the solver for a system of order 1, or one of sp_bars_create; only its space is used
  * afterwards. `kind` is not SP_COARSE_CHEBYSHEV. Vectors have `precision`. With several threads the
@@ -64,9 +55,10 @@ sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const sp_vector *
 /* True if sp_coarse_apply only queues work, so that it can be recorded. Local. */
 bool sp_coarse_only_queues(const sp_coarse *coarse);
 
-/* Rows on all ranks, without constrained DOFs, and where they are solved. Local. */
-double sp_coarse_rows(const sp_coarse *coarse);
-sp_coarse_place sp_coarse_place_of(const sp_coarse *coarse);
+/* Return the traffic of a rank in one solution, if it shares `shared` DOFs with `neighbours` ranks
+ * and all ranks have the same number of rows. Messages of hypre, and of rank 0 to the others if
+ * only rank 0 solves, are not counted. Local. */
+sp_traffic sp_coarse_traffic(const sp_coarse *coarse, double neighbours, double shared);
 
 /* Return the DOFs of the problem, or with bars its rows, over all ranks. Local. */
 sp_gid sp_coarse_size(const sp_coarse *coarse);

@@ -14,6 +14,7 @@ struct sp_boomer {
   const sp_space *space; /* borrowed */
   HYPRE_IJMatrix matrix;
   HYPRE_IJVector b, x;
+  HYPRE_BigInt begin; /* of the rows that this rank owns */
   HYPRE_Int owned;
   HYPRE_BigInt *numbers; /* [local DOFs], global numbers */
   HYPRE_Solver amg;
@@ -42,16 +43,13 @@ static sp_status remove_means(sp_boomer *c, sp_status status, double *v) {
   return SP_OK;
 }
 
-static sp_status allocate_components(sp_boomer *c) {
-  const size_t components = (size_t)c->components;
-  return SP_ALLOCATE("components", SP_ARRAY(c->of_dof, c->owned), SP_ARRAY(c->sizes, components),
-                     SP_ARRAY(c->sums, components));
-}
-
 static sp_status count_components(sp_boomer *c, const sp_constants *constants) {
   c->components = constants->components;
-  SP_TRY(sp_agree(c->space->platform->comm, allocate_components(c)));
-  for (HYPRE_Int i = 0; i < c->owned && c->components > 0; i++) {
+  if (c->components == 0) return SP_OK;
+  SP_TRY(sp_agree(c->space->platform->comm, SP_ALLOCATE("components", SP_ARRAY(c->of_dof, c->owned),
+                                                        SP_ARRAY(c->sizes, c->components),
+                                                        SP_ARRAY(c->sums, c->components))));
+  for (HYPRE_Int i = 0; i < c->owned; i++) {
     c->of_dof[i] = constants->of_dof[i];
     if (c->of_dof[i] >= 0) c->sizes[c->of_dof[i]] += 1;
   }
@@ -70,46 +68,37 @@ static sp_status check_hypre(const char *what) {
   return sp_fail(SP_ERR_SYSTEM, "hypre failed in %s: %.100s", what, text);
 }
 
-/* Rows that a rank owns, and the numbers of all rows of its part of a matrix. */
-typedef struct hypre_rows {
-  MPI_Comm comm;
-  HYPRE_BigInt begin;
-  HYPRE_Int owned;
-  const HYPRE_BigInt *numbers; /* [rows of the part], owned rows first */
-  const bool *constrained;     /* [rows of the part]; NULL: none */
-} hypre_rows;
-
-static sp_status add_rows(const hypre_rows *rows, const sp_csr *part, HYPRE_IJMatrix out) {
+static sp_status add_rows(const sp_boomer *c, const bool *constrained, const sp_csr *part) {
   SP_OWNED HYPRE_BigInt *columns = NULL;
   SP_TRY(sp_allocate((size_t)sp_csr_longest(part), sizeof *columns, "coarse rows", &columns));
   for (int i = 0; i < part->rows; i++) {
     const int first = part->start[i];
     HYPRE_Int count = part->start[i + 1] - first, one = 1;
-    for (int n = 0; n < count; n++) columns[n] = rows->numbers[part->column[first + n]];
-    const HYPRE_BigInt row = rows->numbers[i];
+    for (int n = 0; n < count; n++) columns[n] = c->numbers[part->column[first + n]];
+    const HYPRE_BigInt row = c->numbers[i];
     if (count > 0)
-      HYPRE_IJMatrixAddToValues(out, 1, &count, &row, columns, &part->values[first]);
-    else if (rows->constrained && rows->constrained[i] && i < rows->owned)
-      HYPRE_IJMatrixAddToValues(out, 1, &one, &row, &row, &(double){1});
+      HYPRE_IJMatrixAddToValues(c->matrix, 1, &count, &row, columns, &part->values[first]);
+    else if (constrained && constrained[i] && i < c->owned)
+      HYPRE_IJMatrixAddToValues(c->matrix, 1, &one, &row, &row, &(double){1});
   }
   return SP_OK;
 }
 
 /* Create the matrix that is the sum of the ranks' parts; constrained rows have a one on the
  * diagonal. */
-static sp_status create_hypre_matrix(const hypre_rows *rows, const sp_csr *part,
-                                     HYPRE_IJMatrix *out) {
-  const HYPRE_BigInt begin = rows->begin, last = begin + rows->owned - 1;
-  HYPRE_IJMatrixCreate(rows->comm, begin, last, begin, last, out);
-  HYPRE_IJMatrixSetObjectType(*out, HYPRE_PARCSR);
-  HYPRE_IJMatrixInitialize(*out);
-  SP_TRY(sp_agree(rows->comm, add_rows(rows, part, *out)));
-  HYPRE_IJMatrixAssemble(*out);
-  return sp_agree(rows->comm, check_hypre("the assembly of a matrix"));
+static sp_status create_hypre_matrix(sp_boomer *c, const bool *constrained, const sp_csr *part) {
+  const MPI_Comm comm = c->space->platform->comm;
+  HYPRE_IJMatrixCreate(comm, c->begin, c->begin + c->owned - 1, c->begin, c->begin + c->owned - 1,
+                       &c->matrix);
+  HYPRE_IJMatrixSetObjectType(c->matrix, HYPRE_PARCSR);
+  HYPRE_IJMatrixInitialize(c->matrix);
+  SP_TRY(sp_agree(comm, add_rows(c, constrained, part)));
+  HYPRE_IJMatrixAssemble(c->matrix);
+  return sp_agree(comm, check_hypre("the assembly of a matrix"));
 }
 
-static void create_vector(const hypre_rows *rows, HYPRE_IJVector *out) {
-  HYPRE_IJVectorCreate(rows->comm, rows->begin, rows->begin + rows->owned - 1, out);
+static void create_hypre_vector(const sp_boomer *c, HYPRE_IJVector *out) {
+  HYPRE_IJVectorCreate(c->space->platform->comm, c->begin, c->begin + c->owned - 1, out);
   HYPRE_IJVectorSetObjectType(*out, HYPRE_PARCSR);
   HYPRE_IJVectorInitialize(*out);
   HYPRE_IJVectorAssemble(*out);
@@ -144,33 +133,24 @@ static sp_status set_up(sp_boomer *c) {
   return check_hypre("BoomerAMG's set-up");
 }
 
-static sp_status create_boomer(const sp_operator_setup *setup, const sp_csr *part, sp_boomer *c) {
-  const sp_numbering *numbering = setup->space->numbering;
-  const MPI_Comm comm = setup->space->platform->comm;
-  sp_status status =
-      sp_allocate((size_t)numbering->local, sizeof *c->numbers, "coarse rows", &c->numbers);
-  SP_TRY(sp_agree(comm, status));
-  for (sp_lid d = 0; d < numbering->local; d++)
-    c->numbers[d] = (HYPRE_BigInt)sp_numbering_global(numbering, d);
-  const hypre_rows rows = {.comm = comm,
-                           .begin = (HYPRE_BigInt)numbering->first,
-                           .owned = numbering->owned,
-                           .numbers = c->numbers,
-                           .constrained = setup->constrained};
-  SP_TRY(create_hypre_matrix(&rows, part, &c->matrix));
-  create_vector(&rows, &c->b);
-  create_vector(&rows, &c->x);
-  return sp_agree(comm, set_up(c));
-}
-
 static sp_status build_boomer(const sp_operator_setup *setup, const sp_constants *constants,
                               sp_boomer *c) {
+  const sp_numbering *numbering = setup->space->numbering;
+  const MPI_Comm comm = setup->space->platform->comm;
   SP_AUTO_VALUE(sp_csr) part = {0};
   c->space = setup->space;
-  c->owned = setup->space->numbering->owned;
+  c->begin = (HYPRE_BigInt)numbering->first;
+  c->owned = numbering->owned;
   SP_TRY(count_components(c, constants));
   SP_TRY(sp_coarse_assemble(setup, constants, &part));
-  return create_boomer(setup, &part, c);
+  SP_TRY(sp_agree(
+      comm, sp_allocate((size_t)numbering->local, sizeof *c->numbers, "coarse rows", &c->numbers)));
+  for (sp_lid d = 0; d < numbering->local; d++)
+    c->numbers[d] = (HYPRE_BigInt)sp_numbering_global(numbering, d);
+  SP_TRY(create_hypre_matrix(c, setup->constrained, &part));
+  create_hypre_vector(c, &c->b);
+  create_hypre_vector(c, &c->x);
+  return sp_agree(comm, set_up(c));
 }
 
 sp_status sp_boomer_create(const sp_operator_setup *setup, const sp_constants *constants,

@@ -2,17 +2,214 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/threads.h"
-#include "solver/linear/coarse_elements.h"
+#include "mesh/geometry.h"
+#include "operators/counts.h"
+#include "operators/factors.h"
 
-void sp_free_rows_destroy(sp_free_rows *rows) {
-  sp_csr_destroy(&rows->matrix);
-  SP_FREE(rows->of_dof, rows->counts);
-  *rows = (sp_free_rows){0};
+/* ---- Element matrices ---- */
+
+/* Element matrices: mass at order 1, and bp3.5. The functions of bp3.5 are linear along the edges
+ * of elements, or of the space's order N on edges that are kept (operators/schwarz/bars.h). A space
+ * of order 1 keeps none.
+ *
+ * An element without a kept edge has its 8 corners as nodes. One with kept edges, all in one
+ * direction, has the 4 (N + 1) nodes of all edges in that direction: functions interpolate between
+ * the four linearly. Nodes inside edges that are not kept have rows and columns of zero. */
+enum { CORNERS = 8 };
+typedef struct elements {
+  const sp_operator_setup *setup;
+  const sp_rule *rule; /* the operator's */
+  int longest;         /* the largest number of nodes of an element */
+  int *start;          /* [elements + 1], first node of each element */
+  int *of_node;        /* [nodes], the element */
+  sp_lid *dofs;        /* [nodes], local DOF of each node */
+  size_t *first;       /* [elements + 1], first entry of each matrix */
+  double *matrices;
+} elements;
+
+static void elements_destroy(elements *all) {
+  SP_FREE(all->start, all->of_node, all->dofs, all->first, all->matrices);
+}
+
+/* True if a DOF is constrained. */
+static bool is_constrained(const sp_operator_setup *setup, sp_lid dof) {
+  return setup->constrained && setup->constrained[dof];
+}
+
+/* The factors at the 4 n points of the edges in direction `along`, [SP_FACTORS][4][n], from the
+ * factors at the GLL points of order N; n is 2 or N + 1. The weights become the weights of orders n
+ * - 1, 1 and 1. */
+static void sample_edges(const sp_rule *rule, int along, int n, const double *all,
+                         double *factors) {
+  const size_t points = sp_grid_points(rule->n);
+  const double end = rule->weights[0];
+  const double scale = n == rule->n ? 1 / (end * end) : 1 / (end * end * end);
+  for (int f = 0; f < SP_FACTORS; f++)
+    for (int edge = 0; edge < 4; edge++)
+      for (int i = 0; i < n; i++)
+        factors[(f * 4 + edge) * n + i] =
+            scale * all[(size_t)f * points +
+                        sp_edge_node(rule->n, along, edge, n == 2 ? i * (rule->n - 1) : i)];
+}
+
+/* A derivative at a point of an edge, over the nodes that it couples. */
+typedef struct derivative {
+  int count, nodes[SP_MAX_NQ];
+  double values[SP_MAX_NQ];
+} derivative;
+
+/* Compute a stiffness matrix [4 n][4 n] from sampled factors. With GLL quadrature, points are
+ * nodes; the derivative across the edges is a difference between two of them. */
+static void stiffness_matrix(const double *factors, int along, int n, double lambda,
+                             double *matrix) {
+  static const int factor[3][3] = {
+      {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
+  const double *d = sp_reference_get(n - 1)->differentiation;
+  const int nodes = 4 * n;
+  memset(matrix, 0, (size_t)(nodes * nodes) * sizeof *matrix);
+  for (int q = 0; q < nodes; q++) {
+    const int edge = q / n, i = q % n;
+    derivative g[3] = {{.count = n}, {.count = 2}, {.count = 2}};
+    for (int j = 0; j < n; j++) {
+      g[0].nodes[j] = edge * n + j;
+      g[0].values[j] = d[i * n + j];
+    }
+    for (int side = 0; side < 2; side++)
+      for (int across = 0; across < 2; across++) {
+        const int bit = 1 << across;
+        g[1 + across].nodes[side] = (side ? edge | bit : edge & ~bit) * n + i;
+        g[1 + across].values[side] = side ? 0.5 : -0.5;
+      }
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++) {
+        const double c = factors[factor[(along + a) % 3][(along + b) % 3] * nodes + q];
+        for (int s = 0; s < g[a].count; s++)
+          for (int t = 0; t < g[b].count; t++)
+            matrix[g[a].nodes[s] * nodes + g[b].nodes[t]] += c * g[a].values[s] * g[b].values[t];
+      }
+    matrix[q * nodes + q] += lambda * factors[SP_G_WJ * nodes + q];
+  }
+}
+
+/* Replace node `from` by (1 - t) low + t high. */
+static void replace_node(double *matrix, int nodes, int from, int low, int high, double t) {
+  for (int j = 0; j < nodes; j++) {
+    matrix[low * nodes + j] += (1 - t) * matrix[from * nodes + j];
+    matrix[high * nodes + j] += t * matrix[from * nodes + j];
+    matrix[from * nodes + j] = 0;
+  }
+  for (int j = 0; j < nodes; j++) {
+    double *row = &matrix[j * nodes];
+    row[low] += (1 - t) * row[from];
+    row[high] += t * row[from];
+    row[from] = 0;
+  }
+}
+
+/* Compute a mass matrix from factors at the points of `rule`; corners are numbered 4 edges of 2. */
+static void mass_matrix(const sp_rule *rule, const double *factors, double *matrix) {
+  const int n = rule->n;
+  double value[2 * SP_MAX_RULE]; /* [points][2] */
+  sp_interpolation_matrix(2, sp_reference_get(1)->gll.nodes, n, rule->nodes, value);
+  memset(matrix, 0, CORNERS * CORNERS * sizeof *matrix);
+  for (int q = 0; q < n * n * n; q++) {
+    const double *const at[3] = {&value[2 * (q % n)], &value[2 * (q / n % n)],
+                                 &value[2 * (q / n / n)]};
+    double basis[CORNERS];
+    for (int i = 0; i < CORNERS; i++) basis[i] = at[0][i & 1] * at[1][i >> 1 & 1] * at[2][i >> 2];
+    for (int i = 0; i < CORNERS; i++)
+      for (int j = 0; j < CORNERS; j++)
+        matrix[i * CORNERS + j] += factors[SP_G_WJ * n * n * n + q] * basis[i] * basis[j];
+  }
+}
+
+/* ---- Matrices of all elements ---- */
+
+/* Fill the DOFs of an element's nodes. */
+static void list_nodes(const elements *all, sp_lid e) {
+  const int order = all->setup->space->numbering->order, start = all->start[e];
+  const int n = (all->start[e + 1] - start) / 4, along = sp_system_bar_direction(all->setup, e);
+  const sp_lid *dofs = sp_numbering_nodes(all->setup->space->numbering, e);
+  for (int i = 0; i < 4 * n; i++) {
+    const int at = n == 2 ? i % n * order : i % n;
+    all->of_node[start + i] = (int)e;
+    all->dofs[start + i] = dofs[sp_edge_node(order + 1, along < 0 ? 0 : along, i / n, at)];
+  }
+}
+
+static void fill_stiffness(const elements *all, sp_lid e, const double *factors, double *sampled) {
+  const sp_lid *dofs = &all->dofs[all->start[e]];
+  const int n = (all->start[e + 1] - all->start[e]) / 4;
+  const int kept = sp_system_bar_direction(all->setup, e), along = kept < 0 ? 0 : kept;
+  double *matrix = &all->matrices[all->first[e]];
+  sample_edges(all->rule, along, n, factors, sampled);
+  stiffness_matrix(sampled, along, n, all->setup->lambda, matrix);
+  for (int i = 0; i < 4 * n && kept >= 0; i++) {
+    const int low = i / n * n, high = low + n - 1;
+    if (i > low && i < high && is_constrained(all->setup, dofs[i]))
+      replace_node(matrix, 4 * n, i, low, high, (all->rule->nodes[i - low] + 1) / 2);
+  }
+}
+
+static sp_status compute_some(void *elements_, void *workspace, size_t begin, size_t end) {
+  const elements *all = elements_;
+  double *factors = workspace;
+  for (size_t e = begin; e < end; e++) {
+    list_nodes(all, (sp_lid)e);
+    SP_TRY(sp_operator_factors(all->setup, (sp_lid)e, all->rule, factors));
+    if (sp_operator_rows[all->setup->kind].has_stiffness)
+      fill_stiffness(all, (sp_lid)e, factors, factors + SP_FACTORS * sp_rule_points(all->rule));
+    else
+      mass_matrix(all->rule, factors, &all->matrices[all->first[e]]);
+  }
+  return SP_OK;
+}
+
+static sp_status allocate_elements(elements *all) {
+  const size_t count = (size_t)all->setup->space->mesh->hexes->count;
+  size_t nodes = 0;
+  SP_TRY(SP_ALLOCATE("element matrices", SP_ARRAY(all->start, count + 1),
+                     SP_ARRAY(all->first, count + 1)));
+  for (size_t e = 0; e < count; e++) {
+    const size_t own = sp_system_bar_direction(all->setup, (sp_lid)e) < 0
+                           ? CORNERS
+                           : 4 * (size_t)(all->setup->space->numbering->order + 1);
+    nodes += own;
+    if (own > (size_t)all->longest) all->longest = (int)own;
+    if (nodes > INT_MAX)
+      return sp_fail(SP_ERR_INPUT,
+                     "the coarsest problem of multigrid has more than %d nodes on a "
+                     "rank: use more ranks",
+                     INT_MAX);
+    all->start[e + 1] = (int)nodes;
+    all->first[e + 1] = all->first[e] + own * own;
+  }
+  return SP_ALLOCATE("element matrices", SP_ARRAY(all->of_node, nodes), SP_ARRAY(all->dofs, nodes),
+                     SP_ARRAY(all->matrices, all->first[count]));
+}
+
+/* Compute the matrices of all elements. */
+static sp_status create_elements(const sp_operator_setup *setup, elements *all) {
+  const size_t count = (size_t)setup->space->mesh->hexes->count;
+  all->setup = setup;
+  all->rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
+  const size_t points = sp_rule_points(all->rule);
+  SP_TRY(allocate_elements(all));
+  return sp_loop_sum("element matrices", count, SP_FACTORS * points, all,
+                     (points + 4 * SP_MAX_NQ) * SP_FACTORS * sizeof *all->matrices, compute_some,
+                     NULL);
 }
 
 /* ---- Gathering over ranks ---- */
+
+void sp_free_rows_destroy(sp_free_rows *rows) {
+  sp_csr_destroy(&rows->matrix);
+  SP_FREE(rows->of_dof, rows->dofs, rows->counts);
+  *rows = (sp_free_rows){0};
+}
 
 /* Counts and offsets of an MPI_Allgatherv. */
 typedef struct parts {
@@ -63,29 +260,27 @@ void sp_free_rows_gather(MPI_Comm comm, const sp_free_rows *rows, MPI_Datatype t
   gather_rows(comm, rows->everywhere, rows->counts, rows->starts, type, own, all);
 }
 
-/* Fill rows->of_dof, first, count and counts. Copies get their owners' numbers: the exchange sums
- * these numbers and zeros. */
+/* Fill the numbers of rows. Copies get their owners' numbers: the exchange sums these numbers and
+ * zeros. */
 static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows) {
   const sp_space *space = setup->space;
   const MPI_Comm comm = space->platform->comm;
   const size_t dofs = sp_space_dofs(space);
   SP_OWNED double *numbers = NULL;
   parts p;
-  SP_TRY(sp_agree(
-      comm, SP_ALLOCATE("coarse rows", SP_ARRAY(rows->of_dof, dofs), SP_ARRAY(numbers, dofs))));
+  SP_TRY(sp_agree(comm, SP_ALLOCATE("coarse rows", SP_ARRAY(rows->of_dof, dofs),
+                                    SP_ARRAY(rows->dofs, dofs), SP_ARRAY(numbers, dofs))));
   for (sp_lid i = 0; i < space->numbering->owned; i++)
-    rows->count += !sp_coarse_is_constrained(setup, i);
+    if (!is_constrained(setup, i)) rows->dofs[rows->count++] = i;
   const sp_status status = find_parts(comm, rows->count, &p);
   rows->counts = p.counts;
   rows->starts = p.starts;
   SP_TRY(status);
   rows->total = p.total;
-  int next = rows->first = p.starts[sp_comm_rank(comm)];
-  for (sp_lid i = 0; i < space->numbering->owned; i++)
-    if (!sp_coarse_is_constrained(setup, i)) numbers[i] = next++;
+  for (int r = 0; r < rows->count; r++) numbers[rows->dofs[r]] = p.starts[sp_comm_rank(comm)] + r;
   sp_exchange_now(space->exchange, SP_SUM, numbers);
   for (size_t i = 0; i < dofs; i++)
-    rows->of_dof[i] = sp_coarse_is_constrained(setup, (sp_lid)i) ? -1 : (int)numbers[i];
+    rows->of_dof[i] = is_constrained(setup, (sp_lid)i) ? -1 : (int)numbers[i];
   return SP_OK;
 }
 
@@ -132,20 +327,14 @@ static sp_status sum_rows(pieces *s, size_t count, const int *row_of, int rows, 
 
 /* ---- This rank's elements ---- */
 
-typedef struct rows_of_elements {
-  const sp_operator_setup *setup;
-  const sp_coarse_elements *elements;
-} rows_of_elements;
-
 /* A piece is a node of an element: its row of the element's matrix. */
-static void add_element_rows(const void *rows, int piece, sp_csr_row *row) {
-  const rows_of_elements *r = rows;
-  const sp_coarse_elements *s = r->elements;
+static void add_element_rows(const void *elements_, int piece, sp_csr_row *row) {
+  const elements *s = elements_;
   const int e = s->of_node[piece], first = s->start[e], count = s->start[e + 1] - first;
   const double *values = &s->matrices[s->first[e] + (size_t)(piece - first) * (size_t)count];
-  if (sp_coarse_is_constrained(r->setup, s->dofs[piece])) return;
+  if (is_constrained(s->setup, s->dofs[piece])) return;
   for (int j = 0; j < count; j++)
-    if (!sp_coarse_is_constrained(r->setup, s->dofs[first + j]))
+    if (!is_constrained(s->setup, s->dofs[first + j]))
       sp_csr_row_add(row, s->dofs[first + j], values[j]);
 }
 
@@ -182,10 +371,11 @@ static sp_status pin_components(const sp_space *space, const sp_constants *const
 
 static sp_status sum_elements(const sp_operator_setup *setup, sp_csr *out) {
   const int dofs = (int)sp_space_dofs(setup->space);
-  SP_AUTO_VALUE(sp_coarse_elements) e = {0};
-  pieces s = {.add = add_element_rows, .context = &(rows_of_elements){setup, &e}};
-  SP_TRY(sp_coarse_elements_create(setup, &e));
-  SP_TRY(sum_rows(&s, (size_t)e.start[e.count], e.dofs, dofs, dofs, e.longest, out));
+  const sp_lid count = setup->space->mesh->hexes->count;
+  SP_AUTO_VALUE(elements) e = {0};
+  pieces s = {.add = add_element_rows, .context = &e};
+  SP_TRY(create_elements(setup, &e));
+  SP_TRY(sum_rows(&s, (size_t)e.start[count], e.dofs, dofs, dofs, e.longest, out));
   for (sp_lid n = 0; n < setup->diagonal_count; n++) {
     double *diagonal = diagonal_of(out, setup->diagonal_dofs[n]);
     if (diagonal) *diagonal += setup->diagonal_values[n];

@@ -19,7 +19,8 @@ typedef struct sp_free_rows {
   sp_csr matrix;        /* columns of a row ascend */
   int total;            /* rows of all ranks */
   int *of_dof;          /* [local DOFs], row of each DOF, -1 if constrained */
-  int first, count;     /* rows of the DOFs that this rank owns */
+  int count;            /* rows of the DOFs that this rank owns */
+  sp_lid *dofs;         /* [count], these DOFs */
   int *counts, *starts; /* [ranks], rows of each rank, and its first one */
   bool everywhere;      /* the matrix is on all ranks, not only on rank 0; on others it is empty */
 } sp_free_rows;

@@ -6,8 +6,9 @@
 #include "io/threads.h"
 #include "solver/linear/lanczos.h"
 
-/* Rows per call of a loop that does little per row: threads take turns to add its sum. */
-enum { CHUNK = 4096 };
+/* Rows per call of a loop that does little per row: threads take turns to add its sum; and typical
+ * entries of a row, for other loops. */
+enum { CHUNK = 4096, ROW_ENTRIES = 27 };
 
 static const double STRONG = 0.25, DOMINATED = 0.1, WEIGHT = 0.8, LEAST_DIAGONAL = 0.5;
 
@@ -224,11 +225,7 @@ static sp_status prepare_level(sp_hierarchy_level *l, int direct) {
   SP_AUTO_VALUE(coarsening) c = {.level = l};
   SP_TRY(SP_ALLOCATE("algebraic multigrid", SP_ARRAY(l->inverse_diagonal, rows),
                      SP_ARRAY(c.largest, rows), SP_ARRAY(c.aggregate, rows)));
-  SP_TRY(sp_loop_run(&(sp_loop){.what = "algebraic multigrid",
-                                .count = rows,
-                                .chunk = SP_CSR_CHUNK,
-                                .context = &c,
-                                .visit = measure_some}));
+  SP_TRY(sp_loop_over("algebraic multigrid", rows, ROW_ENTRIES, &c, measure_some));
   SP_TRY(find_bound(l));
   return l->matrix.rows > direct ? find_aggregates(&c) : SP_OK;
 }

@@ -1,4 +1,4 @@
-#include "solver/linear/jacobi.h"
+#include "solver/linear/preconditioner.h"
 
 #include <stdlib.h>
 
@@ -24,32 +24,25 @@ static void describe_jacobi(const sp_preconditioner *self, size_t room, char *te
   if (room > 0) text[0] = '\0';
 }
 
-static sp_status send_inverse(const sp_space *space, const double *inverse, sp_vector *out) {
-  SP_TRY(sp_space_vector(space, SP_DOUBLE, out));
-  return sp_vector_write(inverse, out);
-}
-
 sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
                            sp_preconditioner **out) {
   SP_OWNED double *inverse = NULL;
   jacobi *j = NULL;
   *out = NULL;
-  sp_status status = sp_allocate((size_t)op->dofs, sizeof *inverse, "diagonal", &inverse);
-  if (!status) status = sp_allocate(1, sizeof *j, "preconditioner", &j);
+  sp_status status = SP_ALLOCATE("diagonal", SP_ARRAY(inverse, op->dofs), SP_ARRAY(j, 1));
+  if (!status) status = sp_space_vector(op->space, SP_DOUBLE, &j->inverse_diagonal);
   status = sp_agree(op->comm, status);
-  if (!status) {
-    j->base = (sp_preconditioner){.name = "jacobi",
-                                  .inverse_diagonal = &j->inverse_diagonal,
-                                  .apply = apply_jacobi,
-                                  .destroy = destroy_jacobi,
-                                  .describe = describe_jacobi};
-    status = sp_operator_inverse_diagonal(setup, inverse);
-  }
-  if (!status) status = sp_agree(op->comm, send_inverse(op->space, inverse, &j->inverse_diagonal));
+  if (!status) status = sp_operator_inverse_diagonal(setup, inverse);
+  if (!status) status = sp_agree(op->comm, sp_vector_write(inverse, &j->inverse_diagonal));
   if (status) {
     if (j) destroy_jacobi(&j->base);
     return status;
   }
+  j->base = (sp_preconditioner){.name = "jacobi",
+                                .inverse_diagonal = &j->inverse_diagonal,
+                                .apply = apply_jacobi,
+                                .destroy = destroy_jacobi,
+                                .describe = describe_jacobi};
   *out = &j->base;
   return SP_OK;
 }

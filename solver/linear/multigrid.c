@@ -131,9 +131,8 @@ static sp_traffic find_traffic(const multigrid *m, int index) {
   sp_traffic t =
       sp_multigrid_traffic(&m->options, index, plan.neighbours, plan.start[plan.neighbours]);
   if (m->coarse && index + 1 == m->options.levels) {
-    const sp_traffic more = sp_coarse_traffic(
-        sp_coarse_place_of(m->coarse), m->precision, sp_comm_size(space->platform->comm),
-        sp_coarse_rows(m->coarse), plan.neighbours, plan.start[plan.neighbours]);
+    const sp_traffic more =
+        sp_coarse_traffic(m->coarse, plan.neighbours, plan.start[plan.neighbours]);
     t.messages += more.messages;
     t.bytes += more.bytes;
   }
@@ -335,16 +334,6 @@ void sp_multigrid_decide(const sp_backend *backend, sp_operator_kind kind, bool 
     options->degree = order <= sp_smoother_type_of(options->smoother, order)->low_order ? 2 : 3;
   if (options->precision == SP_CYCLE_AUTO)
     options->precision = backend->single_operators && in_range ? SP_CYCLE_SINGLE : SP_CYCLE_DOUBLE;
-}
-
-sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
-  bool falling = o->levels >= 2 && o->levels <= SP_MULTIGRID_MOST && o->orders[0] == order &&
-                 o->orders[o->levels - 1] == 1;
-  for (int i = 1; i < o->levels && falling; i++)
-    falling = o->orders[i] < o->orders[i - 1] || o->orders[i - 1] == 1;
-  if (falling) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "solver.orders: expected falling orders from the operator's, %d, to 1", order);
 }
 
 int sp_multigrid_smoothed(const sp_multigrid_options *options) {

@@ -36,9 +36,6 @@ void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 void sp_multigrid_decide(const sp_backend *backend, sp_operator_kind kind, bool is_tensor,
                          const sp_mesh_shape *shape, sp_multigrid_options *options);
 
-/* Check that the orders fall from the operator's, `order`, to 1. Errors: SP_ERR_INPUT. Local. */
-sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
-
 /* If the decided options allow it and the mesh has bars (operators/schwarz/bars.h), make the
  * system of the bars systems[1], the only level below systems[0]; else it stays NULL. The options
  * come from sp_multigrid_choose_orders. Errors: as sp_bars_create. Collective. */

@@ -57,3 +57,8 @@ static inline void sp_preconditioner_destroy(sp_preconditioner **preconditioner)
   if (*preconditioner) (*preconditioner)->destroy(*preconditioner);
   *preconditioner = NULL;
 }
+
+/* *out = Jacobi's preconditioner (jacobi.c), B = D^-1, for `op`, which was built from `setup` and
+ * must outlive it. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
+                           sp_preconditioner **out);

@@ -99,11 +99,6 @@ static sp_status create_schwarz(sp_operator *op, const sp_operator_setup *setup,
 
 /* ---- All ---- */
 
-static const char *suits_all(sp_operator_kind kind) {
-  (void)kind;
-  return NULL;
-}
-
 const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
                                          [SP_SMOOTHER_JACOBI] = "jacobi",
                                          [SP_SMOOTHER_SCHWARZ] = "schwarz",
@@ -113,7 +108,6 @@ static const sp_smoother_type types[] = {
     [SP_SMOOTHER_JACOBI] = {.title = "Chebyshev-Jacobi",
                             .least_order = 1,
                             .low_order = 5,
-                            .misfit = suits_all,
                             .create = create_jacobi},
     [SP_SMOOTHER_SCHWARZ] = {.title = "Chebyshev-Schwarz",
                              .least_order = 2,
@@ -137,7 +131,8 @@ sp_smoother_kind sp_smoother_choose(sp_operator_kind kind, const sp_mesh_shape *
 }
 
 sp_status sp_smoother_check(sp_smoother_kind smoother, sp_operator_kind kind) {
-  const char *misfit = smoother == SP_SMOOTHER_AUTO ? NULL : types[smoother].misfit(kind);
+  const sp_smoother_type *type = &types[smoother];
+  const char *misfit = type->misfit ? type->misfit(kind) : NULL;
   return misfit ? sp_fail(SP_ERR_INPUT, "solver.smoother = %s", misfit) : SP_OK;
 }
 

@@ -44,7 +44,7 @@ typedef struct sp_smoother_type {
   bool keeps_bars;   /* it smooths along bars, which may be a level (operators/schwarz/bars.h) */
 
   /* Return the reason why S does not suit an operator, "needs ..., but ..."; NULL if it does.
-   * Local. */
+   * Local. No function: it suits all. */
   const char *(*misfit)(sp_operator_kind kind);
 
   /* Create S for `op`, which was built from `setup`, a copy of the system's with another precision;

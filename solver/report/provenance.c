@@ -12,7 +12,7 @@
 
 #include "mesh/gmsh/gmsh.h"
 #include "operators/backend.h"
-#include "solver/linear/coarse.h"
+#include "solver/linear/coarse_boomer.h"
 #include "sp_revision.h"
 
 extern char **environ;
@@ -34,7 +34,7 @@ void sp_version_print(void) {
   printf("MPI        %s\n", mpi);
   printf("HDF5       %u.%u.%u\n", major, minor, release);
   printf("gmsh       %s\n", sp_gmsh_version());
-  printf("hypre      %s\n", sp_coarse_hypre());
+  printf("hypre      %s\n", sp_boomer_hypre() ? sp_boomer_hypre() : "none");
   printf("backends   host%s\n", sp_backend_cuda ? ", cuda" : "");
 }
 

@@ -2,24 +2,30 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
-#include "mesh/reference.h"
-#include "mesh/tensor.h"
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/linearize.h"
 #include "solver/problem/robin.h"
 
-/* The arrays of an element; too large for the stack. */
-enum { POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M };
 enum { ABSORBED, STORED, SIZE, REACTED, INTEGRALS };
+
+/* Data shared by all elements, and their sums. */
+typedef struct absorption {
+  const sp_problem *problem;
+  const sp_space *space;
+  const double *x;
+  double sums[INTEGRALS];
+} absorption;
+
+/* The sums over a chunk of elements, and the arrays of one; too large for the stack. */
 typedef struct workspace {
-  double nodal[POINTS], u[POINTS], rate[POINTS], lambda[POINTS];
-  double coordinates[3 * POINTS], wj[POINTS];
+  double sums[INTEGRALS];
+  double nodal[SP_MAX_POINTS], u[SP_MAX_POINTS], rate[SP_MAX_POINTS], lambda[SP_MAX_POINTS];
+  double coordinates[3 * SP_MAX_POINTS], wj[SP_MAX_POINTS];
 } workspace;
 
 sp_status sp_balance_create(const sp_problem *problem, const sp_space *space, sp_balance *balance) {
@@ -59,83 +65,55 @@ static bool is_zero(const sp_material *material) {
          material->shift == 0;
 }
 
-/* values = an L-vector at the operator's quadrature points of an element. */
-static void find_points(const sp_problem *problem, const sp_space *space, sp_lid e, const double *x,
-                        double *nodal, double *values) {
-  const int order = space->numbering->order;
-  const double *matrix = sp_reference_get(order)->interpolation;
-  const bool collocated = sp_operator_rows[problem->kind].collocated;
-  sp_numbering_gather(space->numbering, e, x, collocated ? values : nodal);
-  if (!collocated)
-    sp_tensor_apply(sp_operator_rule(problem->kind, order)->n, order + 1, matrix, matrix, matrix,
-                    nodal, values);
-}
-
 /* The forcing is f(last) - s (u - last), and lambda has grown by s (linearize.h). */
-static void add_reaction(const sp_problem *problem, const sp_rule *rule, sp_lid e, workspace *w,
-                         double sums[INTEGRALS]) {
+static void add_reaction(const sp_problem *problem, const sp_rule *rule, sp_lid e, workspace *w) {
   const size_t points = sp_rule_points(rule);
   const double *slope = &problem->slope_of_u[(size_t)e * points];
   sp_last_interpolate(&problem->last, rule, e, w->nodal, w->rate);
   for (size_t p = 0; p < points; p++) {
-    sums[ABSORBED] -= w->wj[p] * slope[p] * w->u[p];
-    sums[REACTED] -= w->wj[p] * slope[p] * (w->u[p] - w->rate[p]);
-    sums[SIZE] += w->wj[p] * fabs(slope[p] * w->u[p]);
+    w->sums[ABSORBED] -= w->wj[p] * slope[p] * w->u[p];
+    w->sums[REACTED] -= w->wj[p] * slope[p] * (w->u[p] - w->rate[p]);
+    w->sums[SIZE] += w->wj[p] * fabs(slope[p] * w->u[p]);
   }
 }
 
 /* Add the integrals of lambda u, of capacity du/dt, of the size of terms that cancel, and of the
  * change of f over an element, with the operator's quadrature. */
-static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
-                                    const double *x, workspace *w, double sums[INTEGRALS]) {
-  const sp_hexes *hexes = space->mesh->hexes;
-  const sp_rule *rule = sp_operator_rule(problem->kind, space->numbering->order);
+static sp_status integrate_absorbed(const absorption *a, sp_lid e, workspace *w) {
+  const sp_problem *problem = a->problem;
+  const sp_numbering *numbering = a->space->numbering;
+  const sp_hexes *hexes = a->space->mesh->hexes;
+  const sp_rule *rule = sp_operator_rule(problem->kind, numbering->order);
   const size_t points = sp_rule_points(rule);
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  const sp_last u = {a->x, numbering}, history = {problem->history, numbering};
   if (!problem->arrays[SP_LAMBDA] && is_zero(material)) return SP_OK;
-  find_points(problem, space, e, x, w->nodal, w->u);
+  sp_last_interpolate(&u, rule, e, w->nodal, w->u);
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
   SP_TRY(sp_problem_shifted(problem, hexes, e, 0, points, xyz, w->lambda));
-  for (size_t p = 0; p < points; p++) sums[ABSORBED] += w->wj[p] * w->lambda[p] * w->u[p];
-  if (material->reaction && problem->slope_of_u) add_reaction(problem, rule, e, w, sums);
+  for (size_t p = 0; p < points; p++) w->sums[ABSORBED] += w->wj[p] * w->lambda[p] * w->u[p];
+  if (material->reaction && problem->slope_of_u) add_reaction(problem, rule, e, w);
   if (material->shift == 0) return SP_OK;
-  for (size_t p = 0; p < points; p++) w->rate[p] = 0;
-  if (problem->history) find_points(problem, space, e, problem->history, w->nodal, w->rate);
+  sp_last_interpolate(&history, rule, e, w->nodal, w->rate);
   SP_TRY(sp_problem_capacity(problem, hexes, e, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) {
-    sums[STORED] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
-    sums[SIZE] += w->wj[p] * w->lambda[p] * material->shift * fabs(w->u[p]);
+    w->sums[STORED] += w->wj[p] * w->lambda[p] * (material->shift * w->u[p] - w->rate[p]);
+    w->sums[SIZE] += w->wj[p] * w->lambda[p] * material->shift * fabs(w->u[p]);
   }
   return SP_OK;
 }
 
-/* Data shared by all elements, and their sums. */
-typedef struct absorption {
-  const sp_problem *problem;
-  const sp_space *space;
-  const double *x;
-  double sums[INTEGRALS];
-} absorption;
-
-/* A workspace, and the sums over a chunk of elements. */
-typedef struct absorption_workspace {
-  workspace w;
-  double sums[INTEGRALS];
-} absorption_workspace;
-
 static sp_status absorb_in_elements(void *context, void *workspace_, size_t begin, size_t end) {
-  const absorption *a = context;
-  absorption_workspace *w = workspace_;
+  workspace *w = workspace_;
   memset(w->sums, 0, sizeof w->sums);
-  for (size_t e = begin; e < end; e++)
-    SP_TRY(integrate_absorbed(a->problem, a->space, (sp_lid)e, a->x, &w->w, w->sums));
+  for (size_t e = begin; e < end; e++) SP_TRY(integrate_absorbed(context, (sp_lid)e, w));
   return SP_OK;
 }
 
 static void add_absorbed(void *context, void *workspace_, size_t begin, size_t end) {
   (void)begin, (void)end;
-  const absorption_workspace *w = workspace_;
+  const workspace *w = workspace_;
   for (int k = 0; k < INTEGRALS; k++) ((absorption *)context)->sums[k] += w->sums[k];
 }
 
@@ -145,8 +123,8 @@ static sp_status find_absorbed(const sp_problem *problem, const sp_space *space,
   absorption a = {problem, space, x, {0}};
   const size_t count = (size_t)space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(space->numbering->order);
-  const sp_status status = sp_loop_sum("balance", count, nodes, &a, sizeof(absorption_workspace),
-                                       absorb_in_elements, add_absorbed);
+  const sp_status status =
+      sp_loop_sum("balance", count, nodes, &a, sizeof(workspace), absorb_in_elements, add_absorbed);
   balance->absorbed = a.sums[ABSORBED];
   balance->stored = a.sums[STORED];
   balance->direct = a.sums[SIZE];

@@ -31,15 +31,14 @@ typedef struct sp_balance {
   double removed;
   /* Afterwards, over all ranks. */
   double source, absorbed, stored; /* integrals of f, lambda u and capacity du/dt */
-  double
-      *flux; /* [terms], integral of q, on surfaces between elements out of both sides; the sum of
-                r_i that a volume takes; 0 for periodic surfaces and volumes that are not fixed */
+  /* [terms], integral of q, on surfaces between elements out of both sides; the sum of r_i that a
+   * volume takes; 0 for periodic surfaces and volumes that are not fixed. */
+  double *flux;
   double imbalance; /* source - removed - absorbed - stored - sum of flux */
   double data;      /* integrals of |f| and of the given fluxes' absolute values, by surface */
   double largest;   /* absolute value of the largest of these terms, and the integral of |f| */
   double through;   /* sum of the absolute fluxes through marked faces */
-  double direct;    /* of absolute terms that cancel: alpha u over Robin faces that are not marked,
-                       and both terms of du/dt */
+  double direct;    /* the same of alpha u over other Robin faces, and of both terms of du/dt */
 } sp_balance;
 
 /* Prepare the balance; `sums` are then ready for sp_problem_load. problem and space are borrowed.

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "solver/problem/groups.h"
 
@@ -30,29 +29,6 @@ static bool is_member(const sp_hexes *hexes, const bool *members, sp_lid e, int 
   return !sp_surface_is_exterior(hexes->surfaces[e][f]) && surface >= 0 && members[surface];
 }
 
-/* values[elements]: each face gets the value that the element on its other side gave it, or -1. */
-static sp_status swap_values(const sp_mesh *mesh, int (*values)[SP_FACES]) {
-  const sp_topology *t = mesh->topology;
-  const sp_lid first = t->start[2];
-  const size_t halo = (size_t)mesh->halo_elements;
-  SP_OWNED sp_gid *sums = NULL; /* of both sides */
-  SP_OWNED int(*there)[SP_FACES] = NULL;
-  SP_TRY(sp_agree(mesh->comm, SP_ALLOCATE("fluxes", SP_ARRAY(sums, t->start[3] - first),
-                                          SP_ARRAY(there, halo))));
-  if (halo > 0) memcpy(there, values, halo * sizeof *there);
-  SP_TRY(sp_surfaces_swap(mesh->comm, t, mesh->halo_elements, there));
-  for (sp_lid e = 0; e < t->elements; e++)
-    for (int f = 0; f < SP_FACES; f++) sums[t->slots[e][SP_FACE_SLOT + f] - first] += values[e][f];
-  for (sp_lid e = 0; e < t->elements; e++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
-      values[e][f] = t->touching[face] == 2    ? (int)(sums[face - first] - values[e][f])
-                     : e < mesh->halo_elements ? there[e][f]
-                                               : -1;
-    }
-  return SP_OK;
-}
-
 /* Find the volumes across faces, and across the contacts there. */
 static sp_status find_across(const sp_mesh *mesh, int (*across)[SP_FACES]) {
   const sp_hexes *hexes = mesh->hexes;
@@ -65,7 +41,7 @@ static sp_status find_across(const sp_mesh *mesh, int (*across)[SP_FACES]) {
       across[e][4] = high;
       across[e][5] = low;
     }
-    SP_TRY(swap_values(mesh, across));
+    SP_TRY(sp_surfaces_across(mesh->comm, mesh->topology, mesh->halo_elements, across));
   }
   return SP_OK;
 }
@@ -202,7 +178,7 @@ static sp_status find_beside(const sp_mesh *mesh, const bool *members, faces *al
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
       all->beside[e][f] = sp_hexes_is_contact(hexes, e) ? CONTACT : is_member(hexes, members, e, f);
-  return swap_values(mesh, all->beside);
+  return sp_surfaces_across(mesh->comm, mesh->topology, mesh->halo_elements, all->beside);
 }
 
 /* True for a contact at a face of the flux; a surface may be known on one side only. */

@@ -7,11 +7,6 @@
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-enum {
-  SP_ELEMENT_NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ,
-  SP_ELEMENT_POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M
-};
-
 /* Data shared by all elements. */
 typedef struct sp_element_terms {
   const sp_problem *problem;
@@ -23,16 +18,16 @@ typedef struct sp_element_terms {
 
 /* The arrays of an element; too large for the stack. */
 typedef struct sp_element_arrays {
-  double start;                   /* u at the first node */
-  double nodal[SP_ELEMENT_NODES]; /* u - start at the nodes */
-  double flow[SP_ELEMENT_POINTS]; /* of sp_element_flow */
-  bool has_slopes;                /* `at` and `slopes` belong to `nodal` */
-  int flow_direction;             /* of `flow`; -1: none yet */
-  double at[SP_ELEMENT_POINTS], slopes[3][SP_ELEMENT_POINTS]; /* of u - start */
-  double part[SP_ELEMENT_NODES], lambda[SP_ELEMENT_POINTS], kappa[SP_TENSOR * SP_ELEMENT_POINTS];
-  double xyz[3 * SP_ELEMENT_POINTS], wj[SP_ELEMENT_POINTS];
-  double factors[SP_FACTORS * SP_ELEMENT_POINTS];
-  double inverse[9 * SP_ELEMENT_POINTS], jacobian[SP_ELEMENT_POINTS], along[3 * SP_ELEMENT_POINTS];
+  double start;                                       /* u at the first node */
+  double nodal[SP_MAX_NODES];                         /* u - start at the nodes */
+  double flow[SP_MAX_POINTS];                         /* of sp_element_flow */
+  bool has_slopes;                                    /* `at` and `slopes` belong to `nodal` */
+  int flow_direction;                                 /* of `flow`; -1: none yet */
+  double at[SP_MAX_POINTS], slopes[3][SP_MAX_POINTS]; /* of u - start */
+  double part[SP_MAX_NODES], lambda[SP_MAX_POINTS], kappa[SP_TENSOR * SP_MAX_POINTS];
+  double xyz[3 * SP_MAX_POINTS], wj[SP_MAX_POINTS];
+  double factors[SP_FACTORS * SP_MAX_POINTS];
+  double inverse[9 * SP_MAX_POINTS], jacobian[SP_MAX_POINTS], along[3 * SP_MAX_POINTS];
   double *tensor; /* work of sp_tensor_gradient, the caller's */
 } sp_element_arrays;
 

@@ -1,7 +1,6 @@
 #include "solver/results/errors.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "io/clones.h"
 #include "io/threads.h"
@@ -10,7 +9,11 @@
 #include "mesh/tensor.h"
 #include "solver/problem/evaluate.h"
 
-enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
+/* Squares of norms, and the largest error that is not NaN. */
+enum { L2, H1, SOLUTION_L2, SOLUTION_H1, NORMS };
+typedef struct squares {
+  double of[NORMS], max;
+} squares;
 
 /* Data shared by all elements. */
 typedef struct norms {
@@ -20,18 +23,18 @@ typedef struct norms {
   sp_rule rule;    /* finer than the operator's */
   int nq;
   double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ]; /* at its points */
-  double weight[POINTS]; /* of the tensor rule, without the Jacobian */
-  sp_error_norms squares;
+  double weight[SP_MAX_RULE_POINTS]; /* of the tensor rule, without the Jacobian */
+  squares sums;
   double (*integrals)[2];
 } norms;
 
 /* The fields of one element, and the sums over a chunk of elements. */
 typedef struct workspace {
-  sp_error_norms squares;
-  double nodal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
-  double xyz[3 * POINTS], inverse[9 * POINTS], measure[POINTS];
-  double u[POINTS], gradient[3][POINTS]; /* u_h; d u_h / d (r, s, t) */
-  double exact[POINTS], exact_gradient[3][POINTS];
+  squares sums;
+  double nodal[SP_MAX_NODES];
+  double xyz[3 * SP_MAX_RULE_POINTS], inverse[9 * SP_MAX_RULE_POINTS], measure[SP_MAX_RULE_POINTS];
+  double u[SP_MAX_RULE_POINTS], gradient[3][SP_MAX_RULE_POINTS]; /* u_h; d u_h / d (r, s, t) */
+  double exact[SP_MAX_RULE_POINTS], exact_gradient[3][SP_MAX_RULE_POINTS];
   double tensor[];
 } workspace;
 
@@ -96,8 +99,7 @@ static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspac
  * SIMD vectors. */
 enum { PARTS = 8 };
 typedef struct parts {
-  double l2[PARTS], h1[PARTS], solution_l2[PARTS], solution_h1[PARTS];
-  double max[PARTS]; /* of errors that are not NaN */
+  double of[NORMS][PARTS], max[PARTS];
 } parts;
 
 /* Add points first .. first + count - 1; count <= PARTS. */
@@ -118,10 +120,10 @@ SP_INLINE void add_points(const workspace *w, size_t n, size_t first, size_t cou
         slope_1[k] - r[k] * inverse[n + k] - s[k] * inverse[4 * n + k] - t[k] * inverse[7 * n + k];
     const double e_2 = slope_2[k] - r[k] * inverse[2 * n + k] - s[k] * inverse[5 * n + k] -
                        t[k] * inverse[8 * n + k];
-    sums->l2[k] += measure * error * error;
-    sums->h1[k] += measure * (e_0 * e_0 + e_1 * e_1 + e_2 * e_2);
-    sums->solution_l2[k] += measure * exact * exact;
-    sums->solution_h1[k] +=
+    sums->of[L2][k] += measure * error * error;
+    sums->of[H1][k] += measure * (e_0 * e_0 + e_1 * e_1 + e_2 * e_2);
+    sums->of[SOLUTION_L2][k] += measure * exact * exact;
+    sums->of[SOLUTION_H1][k] +=
         measure * (slope_0[k] * slope_0[k] + slope_1[k] * slope_1[k] + slope_2[k] * slope_2[k]);
     sums->max[k] = size > sums->max[k] ? size : sums->max[k];
   }
@@ -138,17 +140,14 @@ SP_CLONES static void add_squares(const norms *s, workspace *w) {
   size_t p = 0;
   for (; p + PARTS <= n; p += PARTS) add_points(w, n, p, PARTS, &sums);
   add_points(w, n, p, n - p, &sums);
-  w->squares.l2 += sum_of(sums.l2);
-  w->squares.h1 += sum_of(sums.h1);
-  w->squares.solution_l2 += sum_of(sums.solution_l2);
-  w->squares.solution_h1 += sum_of(sums.solution_h1);
-  for (int k = 0; k < PARTS; k++) w->squares.max = fmax(w->squares.max, sums.max[k]);
+  for (int i = 0; i < NORMS; i++) w->sums.of[i] += sum_of(sums.of[i]);
+  for (int k = 0; k < PARTS; k++) w->sums.max = fmax(w->sums.max, sums.max[k]);
 }
 
 static sp_status square_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const norms *s = context;
   workspace *w = workspace_;
-  w->squares = (sp_error_norms){0};
+  w->sums = (squares){0};
   for (size_t e = begin; e < end; e++) {
     if (sp_hexes_is_contact(s->space->mesh->hexes, (sp_lid)e)) continue;
     SP_TRY(load_element(s, (sp_lid)e, true, w));
@@ -161,11 +160,8 @@ static void add_squared(void *context, void *workspace_, size_t begin, size_t en
   (void)begin, (void)end;
   norms *s = context;
   const workspace *w = workspace_;
-  s->squares.l2 += w->squares.l2;
-  s->squares.h1 += w->squares.h1;
-  s->squares.solution_l2 += w->squares.solution_l2;
-  s->squares.solution_h1 += w->squares.solution_h1;
-  s->squares.max = fmax(s->squares.max, w->squares.max);
+  for (int i = 0; i < NORMS; i++) s->sums.of[i] += w->sums.of[i];
+  s->sums.max = fmax(s->sums.max, w->sums.max);
 }
 
 static sp_status integrate_chunk(void *context, void *workspace_, size_t begin, size_t end) {
@@ -184,44 +180,26 @@ static sp_status integrate_chunk(void *context, void *workspace_, size_t begin, 
   return SP_OK;
 }
 
-static sp_loop loop_of(norms *s) {
+static sp_status visit_elements(norms *s, sp_loop_compute *compute, sp_loop_commit *commit) {
   const size_t tensor = sp_tensor_gradient_work(s->rule.n, s->nq);
-  return (sp_loop){
-      .what = "error norms",
-      .count = (size_t)s->space->mesh->hexes->count,
-      .chunk = sp_loop_chunk((size_t)s->space->mesh->hexes->count, sp_rule_points(&s->rule)),
-      .workspace_bytes = sizeof(workspace) + tensor * sizeof(double),
-      .context = s};
-}
-
-/* Find the largest error of all ranks. It is NaN if any error is; MPI_MAX may lose a NaN. */
-static double largest_error(const sp_error_norms *squares, MPI_Comm comm) {
-  double pair[2] = {squares->max, isnan(squares->l2)};
-  MPI_Allreduce(MPI_IN_PLACE, pair, 2, MPI_DOUBLE, MPI_MAX, comm);
-  return pair[1] > 0 ? NAN : pair[0];
+  return sp_loop_sum("error norms", (size_t)s->space->mesh->hexes->count, sp_rule_points(&s->rule),
+                     s, sizeof(workspace) + tensor * sizeof(double), compute, commit);
 }
 
 sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, const double *x,
                             sp_error_norms *out) {
-  norms *s;
-  sp_error_norms squares = {0};
+  SP_OWNED norms *s = NULL;
   sp_status status = norms_create(problem, space, x, &s);
-  if (!status) {
-    sp_loop loop = loop_of(s);
-    loop.compute = square_elements;
-    loop.commit = add_squared;
-    status = sp_loop_run(&loop);
-    squares = s->squares;
-  }
-  free(s);
+  if (!status) status = visit_elements(s, square_elements, add_squared);
   SP_TRY(sp_agree(space->mesh->comm, status));
-  double sums[4] = {squares.l2, squares.h1, squares.solution_l2, squares.solution_h1};
-  SP_TRY(sp_reduction_sum(space->platform->reduction, 4, sums, SP_OK));
-  out->max = largest_error(&squares, space->mesh->comm);
-  out->l2 = sqrt(sums[0]);
-  out->h1 = sqrt(sums[1]);
-  out->solution_l2 = sqrt(sums[2]);
-  out->solution_h1 = sqrt(sums[3]);
+  squares all = s->sums;
+  SP_TRY(sp_reduction_sum(space->platform->reduction, NORMS, all.of, SP_OK));
+  MPI_Allreduce(MPI_IN_PLACE, &all.max, 1, MPI_DOUBLE, MPI_MAX, space->mesh->comm);
+  *out = (sp_error_norms){.l2 = sqrt(all.of[L2]),
+                          .h1 = sqrt(all.of[H1]),
+                          .max = isnan(all.of[L2]) ? NAN : all.max,
+                          .solution_l2 = sqrt(all.of[SOLUTION_L2]),
+                          .solution_h1 = sqrt(all.of[SOLUTION_H1])};
   return SP_OK;
 }
 
@@ -232,9 +210,7 @@ static sp_status integrate_elements(const sp_problem *problem, const sp_space *s
   SP_OWNED norms *s = NULL;
   SP_TRY(norms_create(problem, space, x, &s));
   s->integrals = integrals;
-  sp_loop loop = loop_of(s);
-  loop.compute = integrate_chunk;
-  return sp_loop_run(&loop);
+  return visit_elements(s, integrate_chunk, NULL);
 }
 
 sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,

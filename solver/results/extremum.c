@@ -12,21 +12,16 @@ typedef struct expansion {
   double value, gradient[3], hessian[3][3];
 } expansion;
 
-/* The basis of an element at a point, with its first and second derivatives:
- * [direction][derivative][node]. */
-typedef struct basis {
-  double at[3][3][SP_MAX_NQ];
-} basis;
-
-/* Fill the basis from slopes[nq][nq], the derivatives at the nodes. */
+/* basis[direction][derivative][node]: the basis of an element at a point, with its first and second
+ * derivatives, from slopes[nq][nq], the derivatives at the nodes. */
 static void fill_basis(int nq, const double *nodes, const double *slopes, const double r[3],
-                       basis *b) {
+                       double basis[3][3][SP_MAX_NQ]) {
   for (int d = 0; d < 3; d++) {
-    sp_interpolation_matrix(nq, nodes, 1, &r[d], b->at[d][0]);
-    sp_derivative_matrix(nq, nodes, 1, &r[d], b->at[d][1]);
+    sp_interpolation_matrix(nq, nodes, 1, &r[d], basis[d][0]);
+    sp_derivative_matrix(nq, nodes, 1, &r[d], basis[d][1]);
     for (int i = 0; i < nq; i++) {
-      b->at[d][2][i] = 0;
-      for (int m = 0; m < nq; m++) b->at[d][2][i] += b->at[d][1][m] * slopes[m * nq + i];
+      basis[d][2][i] = 0;
+      for (int m = 0; m < nq; m++) basis[d][2][i] += basis[d][1][m] * slopes[m * nq + i];
     }
   }
 }
@@ -46,13 +41,13 @@ static void contract_direction(int nq, int outer, int most, double at[3][SP_MAX_
 static expansion expand_at(const sp_reference *reference, int nq, double sign, const double *nodal,
                            const double r[3]) {
   double rows[3][SP_MAX_NQ * SP_MAX_NQ], lines[3][SP_MAX_NQ], u[3][3][3];
-  basis b;
-  fill_basis(nq, reference->gll.nodes, reference->differentiation, r, &b);
-  contract_direction(nq, nq * nq, 2, b.at[0], nodal, SP_MAX_NQ * SP_MAX_NQ, rows[0]);
+  double basis[3][3][SP_MAX_NQ];
+  fill_basis(nq, reference->gll.nodes, reference->differentiation, r, basis);
+  contract_direction(nq, nq * nq, 2, basis[0], nodal, SP_MAX_NQ * SP_MAX_NQ, rows[0]);
   for (int i = 0; i < 3; i++) {
-    contract_direction(nq, nq, 2 - i, b.at[1], rows[i], SP_MAX_NQ, lines[0]);
+    contract_direction(nq, nq, 2 - i, basis[1], rows[i], SP_MAX_NQ, lines[0]);
     for (int j = 0; i + j < 3; j++) {
-      contract_direction(nq, 1, 2 - i - j, b.at[2], lines[j], 1, u[i][j]);
+      contract_direction(nq, 1, 2 - i - j, basis[2], lines[j], 1, u[i][j]);
       for (int k = 0; i + j + k < 3; k++) u[i][j][k] *= sign;
     }
   }
@@ -222,18 +217,9 @@ static void search_box(sp_extremum_search *s, const double begin[3], double widt
 }
 
 void sp_extremum_find(const sp_hexes *hexes, sp_lid element, sp_extremum_search *s) {
-  double lattice[SP_MAX_NQ], place[3] = {0};
+  double place[3], columns[3][3];
   s->least = DBL_MAX;
   search_box(s, (const double[]){-1, -1, -1}, 2, 0);
-  const int points = hexes->map_order + 1;
-  basis b; /* of the map, of which only values are needed */
-  for (int i = 0; i < points; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
-  for (int d = 0; d < 3; d++) sp_interpolation_matrix(points, lattice, 1, &s->place[d], b.at[d][0]);
-  const double *xyz = sp_hexes_lattice(hexes, element);
-  for (int k = 0; k < points; k++)
-    for (int j = 0; j < points; j++)
-      for (int i = 0; i < points; i++, xyz += 3)
-        for (int d = 0; d < 3; d++)
-          place[d] += b.at[0][0][i] * b.at[1][0][j] * b.at[2][0][k] * xyz[d];
+  sp_locate_map(hexes, element, s->place, place, columns);
   memcpy(s->place, place, sizeof place);
 }

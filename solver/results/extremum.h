@@ -12,7 +12,7 @@
 /* Less than this part of the range counts as rounding. */
 #define SP_EXTREMUM_VISIBLE 1e-12
 
-enum { SP_EXTREMUM_WORK = 4 * SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
+enum { SP_EXTREMUM_WORK = 4 * SP_MAX_NODES };
 
 /* A search over an element or its face (-1: the whole element). */
 typedef struct sp_extremum_search {

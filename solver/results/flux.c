@@ -7,12 +7,10 @@
 #include "mesh/tensor.h"
 #include "solver/problem/coefficients.h"
 
-enum { NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
-
 /* The arrays of one element; too large for the stack. */
 typedef struct workspace {
-  double nodal[NODES], kappa[NODES];
-  double coordinates[3 * NODES], inverse[9 * NODES], jacobian[NODES];
+  double nodal[SP_MAX_NODES], kappa[SP_MAX_NODES];
+  double coordinates[3 * SP_MAX_NODES], inverse[9 * SP_MAX_NODES], jacobian[SP_MAX_NODES];
 } workspace;
 
 static sp_status average_element(const sp_problem *problem, const sp_space *space, sp_lid e,

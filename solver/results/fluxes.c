@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
@@ -13,15 +12,13 @@
 #include "solver/problem/robin.h"
 #include "solver/results/element_terms.h"
 
-enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
-
 typedef struct workspace {
   sp_element_arrays u;
   int stiff_direction; /* of `stiffness`; -1: none yet */
   double stiffness;    /* of sp_fluxes_stiffness */
-  double face_xyz[3 * FACE_NODES], normal[3 * FACE_NODES];
-  double weights[FACE_NODES];
-  int indices[FACE_NODES]; /* of the nodes of a face in the element */
+  double face_xyz[3 * SP_MAX_FACE_NODES], normal[3 * SP_MAX_FACE_NODES];
+  double weights[SP_MAX_FACE_NODES];
+  int indices[SP_MAX_FACE_NODES]; /* of the nodes of a face in the element */
   double tail[]; /* of sp_tensor_gradient; results of a chunk of elements, [1 + 2 nodes] each */
 } workspace;
 
@@ -38,8 +35,8 @@ typedef struct divided_faces {
  * loses, [nodes] each. */
 typedef struct pass {
   sp_fluxes *fluxes;
-  divided_faces *faces; /* NULL: not needed */
-  bool (*has)(const sp_fluxes *, sp_lid);
+  divided_faces *faces;                   /* NULL: not needed */
+  bool (*has)(const sp_fluxes *, sp_lid); /* NULL: all elements */
   sp_status (*of_element)(const struct pass *, sp_lid, workspace *, double *, double *);
   double *added, *subtracted; /* L-vectors, NULL for none */
   size_t nodes, tensor;       /* per element; size of the first part of the tail */
@@ -91,11 +88,6 @@ static bool touches_marked(const sp_fluxes *s, sp_lid e) {
   for (int c = 0; c < SP_CORNERS && !some; c++)
     some = s->weights[dofs[order * ((c & 1) + nq * ((c >> 1 & 1) + nq * (c >> 2)))]] > 0;
   return some && has_element(s, e);
-}
-
-static bool has_any(const sp_fluxes *s, sp_lid e) {
-  (void)s, (void)e;
-  return true;
 }
 
 /* True if a set takes r_i through face f of an element of it. */
@@ -222,7 +214,7 @@ static double sum_inside(const sp_fluxes *s, sp_lid e) {
 static void divide_element(const sp_fluxes *s, const divided_faces *faces, sp_lid e, double *flux) {
   const sp_lid *dofs = sp_numbering_nodes(s->space->numbering, e);
   size_t place = (size_t)faces->first[e];
-  int indices[FACE_NODES];
+  int indices[SP_MAX_FACE_NODES];
   for (int f = 0; f < SP_FACES; f++) flux[f] = 0;
   flux[SP_FACES] = is_fixed(s, e) ? sum_inside(s, e) : 0;
   for (int f = 0; f < SP_FACES; f++) {
@@ -264,7 +256,7 @@ static sp_status compute_some(void *pass_, void *workspace_, size_t begin, size_
   double *result = w->tail + t->tensor;
   w->u.tensor = w->tail;
   for (size_t e = begin; e < end; e++, result += 1 + 2 * t->nodes) {
-    result[0] = t->has(t->fluxes, (sp_lid)e);
+    result[0] = !t->has || t->has(t->fluxes, (sp_lid)e);
     if (result[0] == 0) continue;
     memset(result + 1, 0, 2 * t->nodes * sizeof *result);
     SP_TRY(t->of_element(t, (sp_lid)e, w, result + 1, result + 1 + t->nodes));
@@ -409,7 +401,7 @@ sp_status sp_fluxes_residual(sp_fluxes *s) {
   sp_jacobian_range range;
   SP_TRY(sp_problem_load(s->problem, s->space, NULL, NULL, s->left, &range, NULL));
   for (sp_lid i = numbering->owned; i < numbering->local; i++) s->left[i] = 0;
-  SP_TRY(visit(s, (pass){.has = has_any, .of_element = apply, .subtracted = s->left}));
+  SP_TRY(visit(s, (pass){.of_element = apply, .subtracted = s->left}));
   sp_exchange_now(s->space->exchange, SP_SUM, s->left);
   return SP_OK;
 }

@@ -52,10 +52,10 @@ typedef struct sp_fluxes {
   bool *volumes; /* [volume.count]: the volumes of this set */
   bool (*marked)[SP_FACES]; /* [elements]: marked faces of each element, for all sets */
   double *weights, *left;   /* [local DOFs], scratch: W_i, and r_i - D_i where W_i > 0 */
-  double stiffness; /* over all ranks: the largest energy of a set's fluxes, sum of k over marked
-                       faces: an error e of x changes their sum by sqrt(stiffness) ||e||_A */
-  double
-      noise; /* over all ranks: possible change of fluxes by rounding of x; grows with each set */
+  /* Over all ranks: the largest energy of a set's fluxes, the sum of k over marked faces. An error
+   * e of x changes their sum by sqrt(stiffness) ||e||_A. */
+  double stiffness;
+  double noise; /* likewise: possible change of fluxes by rounding of x; grows with each set */
 } sp_fluxes;
 
 /* Return fluxes of parts of the mesh, for the same solution and with the same scratch as `whole`.

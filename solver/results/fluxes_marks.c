@@ -8,8 +8,6 @@
 #include "solver/problem/robin.h"
 #include "solver/results/fluxes.h"
 
-enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
-
 /* Find the largest |J| grad r_d . kappa grad r_d at 2^3 Gauss points of an element. On a face r_d =
  * 1 or -1, N (N + 1) / 4 times this is the stiffness of a node per quadrature weight: the factor is
  * the integral of the squared derivative of its basis function. An array of kappa counts with its
@@ -55,8 +53,8 @@ static sp_status is_stiff(const sp_fluxes *s, const sp_outer_face *face, bool *i
   *is = s->rest;
   if (*is) return SP_OK;
   const int order = s->space->numbering->order, n = order + 1;
-  double values[FACE_NODES], alpha = 0, stiffness;
-  int indices[FACE_NODES];
+  double values[SP_MAX_FACE_NODES], alpha = 0, stiffness;
+  int indices[SP_MAX_FACE_NODES];
   SP_TRY(sp_robin_face(face->part, s->space->mesh->hexes, order, face->element, face->face, indices,
                        values));
   SP_TRY(sp_fluxes_stiffness(s, face->element, face->face, &stiffness));
@@ -82,48 +80,24 @@ static sp_status mark_conditions(sp_fluxes *s) {
   return SP_OK;
 }
 
-static int key_of(const sp_fluxes *s, sp_lid e) {
-  return s->keys[s->space->mesh->hexes->volumes[e]];
-}
-
-/* Mark faces whose other element is on this rank and has another key. */
-static sp_status mark_local(sp_fluxes *s) {
+/* Mark faces between bodies of different keys. Faces beside contacts have conditions. */
+static sp_status mark_keys(sp_fluxes *s) {
   const sp_mesh *mesh = s->space->mesh;
-  const sp_topology *t = mesh->topology;
-  const sp_lid first = t->start[2];
-  SP_OWNED sp_gid *sums = NULL; /* of the keys on both sides */
-  SP_TRY(sp_allocate((size_t)(t->start[3] - first), sizeof *sums, "fluxes", &sums));
-  for (sp_lid e = 0; e < t->elements; e++)
-    for (int f = 0; f < SP_FACES; f++) sums[t->slots[e][SP_FACE_SLOT + f] - first] += key_of(s, e);
-  for (sp_lid e = 0; e < t->elements; e++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const sp_lid face = t->slots[e][SP_FACE_SLOT + f];
-      if (t->touching[face] == 2 && sums[face - first] != 2 * (sp_gid)key_of(s, e))
-        s->marked[e][f] = true;
-    }
-  return SP_OK;
-}
-
-/* Mark faces whose other element is on another rank and has another key. */
-static sp_status mark_shared(sp_fluxes *s) {
-  const sp_mesh *mesh = s->space->mesh;
-  const sp_lid count = mesh->halo_elements;
-  SP_OWNED int(*keys)[SP_FACES] = NULL;
-  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)count, sizeof *keys, "fluxes", &keys)));
-  for (sp_lid e = 0; e < count; e++)
+  const sp_hexes *hexes = mesh->hexes;
+  SP_OWNED int(*across)[SP_FACES] = NULL;
+  SP_TRY(
+      sp_agree(mesh->comm, sp_allocate((size_t)hexes->count, sizeof *across, "fluxes", &across)));
+  for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
-      keys[e][f] = sp_hexes_is_contact(mesh->hexes, e) ? -1 : key_of(s, e);
-  SP_TRY(sp_surfaces_swap(mesh->comm, mesh->topology, count, keys));
-  for (sp_lid e = 0; e < count; e++)
-    for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(mesh->hexes, e); f++)
-      if (keys[e][f] >= 0 && keys[e][f] != key_of(s, e)) s->marked[e][f] = true;
+      across[e][f] = sp_hexes_is_contact(hexes, e) ? -1 : s->keys[hexes->volumes[e]];
+  SP_TRY(sp_surfaces_across(mesh->comm, mesh->topology, mesh->halo_elements, across));
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES && !sp_hexes_is_contact(hexes, e); f++)
+      if (across[e][f] >= 0 && across[e][f] != s->keys[hexes->volumes[e]]) s->marked[e][f] = true;
   return SP_OK;
 }
 
 sp_status sp_fluxes_mark(sp_fluxes *s) {
-  sp_status status = mark_conditions(s);
-  if (s->whole) return sp_agree(s->space->mesh->comm, status);
-  if (!status) status = mark_local(s);
-  SP_TRY(sp_agree(s->space->mesh->comm, status));
-  return mark_shared(s);
+  SP_TRY(sp_agree(s->space->mesh->comm, mark_conditions(s)));
+  return s->whole ? SP_OK : mark_keys(s);
 }

@@ -20,9 +20,9 @@ typedef struct heats {
   sp_problem problem;
   sp_torn torn;
   int rows;
-  int *row;          /* [materials + 1], -1 for none; last, fixed volumes */
-  double (*sums)[3]; /* [rows]: source, in and out through marked faces */
-  share *given;      /* [given_count], of this rank's faces */
+  int *row;      /* [materials + 1], -1 for none; last, fixed volumes */
+  sp_heat *heat; /* [rows], the result: source, in and out through marked faces */
+  share *given;  /* [given_count], of this rank's faces */
   size_t given_count;
   double *x, *rest, *initial, *history, *extra, *weights, *left; /* on the torn space */
 } heats;
@@ -30,8 +30,7 @@ typedef struct heats {
 static void heats_destroy(heats *h) {
   sp_fluxes_close(&h->fluxes);
   sp_torn_free(&h->torn);
-  SP_FREE(h->row, h->sums, h->given, h->x, h->rest, h->initial, h->history, h->extra, h->weights,
-          h->left);
+  SP_FREE(h->row, h->given, h->x, h->rest, h->initial, h->history, h->extra, h->weights, h->left);
 }
 
 static int row_of(const heats *h, sp_lid e) {
@@ -40,10 +39,10 @@ static int row_of(const heats *h, sp_lid e) {
 
 static void add_flux(void *heats_, sp_lid e, int f, double flux) {
   const heats *h = heats_;
-  double *sums = h->sums[row_of(h, e)];
+  sp_heat *heat = &h->heat[row_of(h, e)];
   (void)f;
-  sums[1] += fmax(-flux, 0);
-  sums[2] += fmax(flux, 0);
+  heat->in += fmax(-flux, 0);
+  heat->out += fmax(flux, 0);
 }
 
 /* Find the rows, and mark the faces between materials. */
@@ -52,11 +51,12 @@ static sp_status prepare(const sp_fluxes *whole, heats *h) {
   const sp_materials *materials = &problem->materials;
   const sp_hexes *hexes = whole->space->mesh->hexes;
   sp_fluxes *fluxes = &h->fluxes;
-  for (int m = 0; m < materials->count; m++) h->rows += materials->list[m].elements > 0;
+  for (int m = 0; m < materials->count; m++)
+    if (materials->list[m].elements > 0) h->heat[h->rows++] = (sp_heat){0};
   sp_status status = sp_fluxes_open(fluxes);
   if (!status)
     status = SP_ALLOCATE("fluxes", SP_ARRAY(h->row, (size_t)materials->count + 1),
-                         SP_ARRAY(h->sums, h->rows), SP_ARRAY(h->given, problem->face_count));
+                         SP_ARRAY(h->given, problem->face_count));
   SP_TRY(sp_agree(whole->space->mesh->comm, status));
   for (int m = 0, next = 0; m <= materials->count; m++)
     h->row[m] = m < materials->count && materials->list[m].elements > 0 ? next++ : -1;
@@ -99,7 +99,7 @@ static sp_status divide_extra(const sp_fluxes *whole, heats *h) {
   for (sp_lid i = 0; i < numbering->local; i++) {
     const sp_lid from = h->torn.from[i];
     h->extra[i] = all[from] > 0 ? mine[i] / all[from] * whole->problem->extra[from] : 0;
-    if (i < numbering->owned && row[i] >= 0) h->sums[row[i]][0] += h->extra[i];
+    if (i < numbering->owned && row[i] >= 0) h->heat[row[i]].source += h->extra[i];
   }
   h->problem.extra = h->extra;
   return SP_OK;
@@ -169,15 +169,15 @@ static sp_status find_given(const sp_fluxes *whole, const sp_load_sums *sums, he
 }
 
 /* Add the fluxes by surface, of all ranks, to the heat of the rows. */
-static sp_status add_given(const heats *h, MPI_Comm comm, sp_heat *heat) {
+static sp_status add_given(const heats *h, MPI_Comm comm) {
   SP_OWNED share *all = NULL;
   size_t count;
   SP_TRY(sp_gather_records(comm, h->given, h->given_count, sizeof *all, "fluxes by surface", &all,
                            &count));
   count = merge_shares(count, all);
   for (size_t i = 0; i < count; i++) {
-    heat[all[i].row].in += fmax(-all[i].flux, 0);
-    heat[all[i].row].out += fmax(all[i].flux, 0);
+    h->heat[all[i].row].in += fmax(-all[i].flux, 0);
+    h->heat[all[i].row].out += fmax(all[i].flux, 0);
   }
   return SP_OK;
 }
@@ -185,16 +185,15 @@ static sp_status add_given(const heats *h, MPI_Comm comm, sp_heat *heat) {
 sp_status sp_heat_compute(sp_fluxes *whole, const sp_load_sums *sums, sp_heat *heat) {
   const sp_mesh *mesh = whole->space->mesh;
   sp_reduction *reduction = whole->space->platform->reduction;
-  SP_AUTO_VALUE(heats) h = {.fluxes = sp_fluxes_of_parts(whole)};
+  SP_AUTO_VALUE(heats) h = {.fluxes = sp_fluxes_of_parts(whole), .heat = heat};
   SP_TRY(prepare(whole, &h));
   SP_TRY(sp_agree(mesh->comm, move(whole, &h)));
   SP_TRY(divide_extra(whole, &h));
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
-    if (row_of(&h, e) >= 0) h.sums[row_of(&h, e)][0] += sums->sources[e];
+    if (row_of(&h, e) >= 0) heat[row_of(&h, e)].source += sums->sources[e];
   SP_TRY(sp_fluxes_compute(&h.fluxes, add_flux, &h));
   whole->noise += h.fluxes.noise;
   whole->stiffness = fmax(whole->stiffness, h.fluxes.stiffness);
-  SP_TRY(sp_reduction_sum(reduction, 3 * h.rows, *h.sums, find_given(whole, sums, &h)));
-  for (int r = 0; r < h.rows; r++) heat[r] = (sp_heat){h.sums[r][0], h.sums[r][1], h.sums[r][2]};
-  return add_given(&h, mesh->comm, heat);
+  SP_TRY(sp_reduction_sum(reduction, 3 * h.rows, &heat->source, find_given(whole, sums, &h)));
+  return add_given(&h, mesh->comm);
 }

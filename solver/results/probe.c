@@ -1,7 +1,6 @@
 #include "solver/results/probe.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "mesh/locate.h"
@@ -129,12 +128,12 @@ void sp_probes_destroy(sp_probes **probes) {
 
 /* ---- Values ---- */
 
-/* Compute u_h and its gradient at a probe. */
+/* Compute u_h and its gradient at a probe, where the map has the columns c. */
 static double interpolate_at_probe(const sp_probe *probe, const sp_space *space, const double *x,
-                                   double gradient[3]) {
+                                   double c[3][3], double gradient[3]) {
   const int order = space->numbering->order, nq = order + 1;
   const double *gll = sp_reference_get(order)->gll.nodes;
-  double value[3][SP_MAX_NQ], slope[3][SP_MAX_NQ], c[3][3], slopes[3] = {0, 0, 0}, sum = 0;
+  double value[3][SP_MAX_NQ], slope[3][SP_MAX_NQ], slopes[3] = {0, 0, 0}, sum = 0;
   for (int d = 0; d < 3; d++) {
     sp_interpolation_matrix(nq, gll, 1, &probe->reference[d], value[d]);
     sp_derivative_matrix(nq, gll, 1, &probe->reference[d], slope[d]);
@@ -151,7 +150,6 @@ static double interpolate_at_probe(const sp_probe *probe, const sp_space *space,
         slopes[2] += value[0][i] * value[1][j] * slope[2][k] * u;
       }
   /* Rows of J^-1 are cross products of the columns of J over its determinant. */
-  sp_locate_columns(space->mesh->hexes, probe->element, probe->reference, c);
   double determinant = 0;
   for (int b = 0; b < 3; b++)
     for (int d = 0; d < 3; d++) {
@@ -171,13 +169,13 @@ static sp_status evaluate_probe(const sp_probe *probe, const sp_problem *problem
   const sp_material *material =
       sp_materials_of(&problem->materials, space->mesh->hexes, probe->element);
   const double *point[3] = {&probe->point[0], &probe->point[1], &probe->point[2]};
-  double *q = values + 2, exact = 0, factor = 0, c[3][3], inner[3];
+  double *q = values + 2, exact = 0, factor = 0, c[3][3], at[3], inner[3];
   const double *inside[3] = {&inner[0], &inner[1], &inner[2]};
-  values[0] = interpolate_at_probe(probe, space, x, q);
+  sp_locate_map(space->mesh->hexes, probe->element, probe->reference, at, c);
+  values[0] = interpolate_at_probe(probe, space, x, c, q);
   if (material->solution)
     SP_TRY(sp_problem_evaluate(material->solution, 1, point, NULL, &exact, NULL, NULL));
   values[1] = values[0] - exact;
-  sp_locate_columns(space->mesh->hexes, probe->element, probe->reference, c);
   for (int d = 0; d < 3; d++) {
     inner[d] = probe->point[d];
     for (int b = 0; b < 3 && !sp_operator_rows[problem->kind].collocated; b++)

@@ -32,9 +32,8 @@ typedef struct sp_quantity {
   int parts;           /* of a pair: index of its parts */
   const char *heat_of; /* of a pair: source or result that it is divided by, if not a flux */
   int by_result;       /* that result, or -1 */
-  bool *members; /* [surface.count] or, unless on_surface, [volume.count]; NULL: all except contacts
-                  */
-  double value, size; /* on all ranks; value is NaN if v is not finite at a point */
+  bool *members;       /* [surface.count], else [volume.count]; NULL: all volumes except contacts */
+  double value, size;  /* on all ranks; value is NaN if v is not finite at a point */
   double place[3]; /* the place of the minimum or maximum, or of a v that is not finite; the lowest
                       rank's if several have one */
 } sp_quantity;

@@ -2,8 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/threads.h"
@@ -12,12 +10,6 @@
 #include "mesh/tensor.h"
 #include "solver/results/crossing.h"
 #include "solver/results/extremum.h"
-
-enum {
-  POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE,
-  FACE_POINTS = SP_MAX_RULE * SP_MAX_RULE,
-  NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
-};
 
 /* Results of one rank for a quantity. */
 typedef struct partial {
@@ -41,12 +33,13 @@ typedef struct evaluation {
 
 /* One element; too large for the stack. */
 typedef struct workspace {
-  double nodal[NODES], place[3 * NODES]; /* u at the nodes, and their coordinates */
-  double candidates[NODES], selected[3 * NODES];
-  double u[POINTS], formula[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS];
-  double xyz[3 * POINTS], normal[3 * FACE_POINTS];
+  double nodal[SP_MAX_NODES], place[3 * SP_MAX_NODES]; /* u at the nodes, and their coordinates */
+  double candidates[SP_MAX_NODES], selected[3 * SP_MAX_NODES];
+  double u[SP_MAX_RULE_POINTS], formula[SP_MAX_RULE_POINTS], weight[SP_MAX_RULE_POINTS],
+      jacobian[SP_MAX_RULE_POINTS], inverse[9 * SP_MAX_RULE_POINTS];
+  double xyz[3 * SP_MAX_RULE_POINTS], normal[3 * SP_MAX_RULE * SP_MAX_RULE];
   double search[SP_EXTREMUM_WORK];
-  int indices[SP_MAX_NQ * SP_MAX_NQ];
+  int indices[SP_MAX_FACE_NODES];
 } workspace;
 
 /* Evaluate the formula at n points, xyz [3][n], and look for values that are not finite. */
@@ -300,23 +293,16 @@ static void lower_bounds(void *context, void *workspace_, size_t begin, size_t e
 /* Bounds spare most elements the search between nodes. */
 static sp_status add_all(evaluation *s) {
   const int order = s->space->numbering->order;
-  const size_t count = (size_t)s->space->mesh->hexes->count;
-  sp_loop loop = {.what = "results",
-                  .count = count,
-                  .chunk = sp_loop_chunk(count, sp_element_nodes(order + 3)),
-                  .workspace_bytes = sizeof(chunk) + (size_t)s->quantities->all * sizeof(partial),
-                  .context = s,
-                  .compute = bound_elements,
-                  .commit = lower_bounds};
+  const size_t count = (size_t)s->space->mesh->hexes->count, values = sp_element_nodes(order + 3);
+  const size_t bytes = sizeof(chunk) + (size_t)s->quantities->all * sizeof(partial);
   clear_partials(s->quantities->all, s->partials);
   sp_rule_gl(order + 4, &s->rule);
   sp_interpolation_matrix(order + 1, sp_reference_get(order)->gll.nodes, s->rule.n, s->rule.nodes,
                           s->basis);
   for (int r = 0; r < s->quantities->all; r++) s->bounds[r] = DBL_MAX;
-  if (order > 1) SP_TRY(sp_loop_run(&loop));
-  loop.compute = evaluate_chunk;
-  loop.commit = add_chunk;
-  return sp_loop_run(&loop);
+  if (order > 1)
+    SP_TRY(sp_loop_sum("results", count, values, s, bytes, bound_elements, lower_bounds));
+  return sp_loop_sum("results", count, values, s, bytes, evaluate_chunk, add_chunk);
 }
 
 /* Join the results of all ranks, `count` quantities at once; a place comes from the lowest rank

@@ -2,9 +2,8 @@
  *
  * Along refinements e = C h^p (1 + O(h)), with h halved from run to run:
  *     rate = log2(e_coarse / e_fine),   p = N + 1 in L2 and N in H1,
- * for the screened Poisson problem (solution and mesh smooth) and for the L2 projection alike. Both
- * are also upper bounds, for odd and even N: only polynomials of degree N are approximated better
- * (saturation). Superconvergence on uniform meshes occurs only at points.
+ * for the screened Poisson problem (solution and mesh smooth) and for the L2 projection. Both are
+ * also upper bounds: only polynomials of degree N are approximated better (saturation).
  *
  * Along orders on one mesh the error of an analytic solution falls at least geometrically:
  *     rate = log10(e_N-1 / e_N),   digits per order.
@@ -87,20 +86,16 @@ int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm);
  * the table; sp_rates_judge does not use it. Local. */
 bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm);
 
-/* Return how far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2.
- * A lost order shows as 1, and the O(h) term is less than half of that on affordable meshes.
- * Operators with a boundary_layer (operators/kinds.h: the projection) have, at even order, larger
- * errors in a layer along the boundary. It is one element wide, so its share in the squared norm
- * falls with 1 / n, n = elements^(1/3), and the rate approaches N + 1 from below. The gap is 0.8 /
- * n for N = 2 on cubes, so 1 / n is added. Local. */
+/* Return how far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2,
+ * for the O(h) term; a lost order shows as 1. Operators with a boundary_layer (operators/kinds.h)
+ * have, at even order, larger errors in the elements along the boundary. Their share in the squared
+ * norm falls with 1 / n, n = elements^(1/3), so 1 / n is added (0.8 / n for N = 2 on cubes). Local.
+ */
 double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements);
 
-/* Judge a series. Along refinements, the finest step above the floor must reach its rate, less
- * sp_rates_shortfall; along steps in time likewise, less 0.2. Along orders, the error must fall in
- * every step until the floor, or rise by at most 10 % and be below the error of two orders before.
- * Steps from an error of half the solution's norm or more, which resolve nothing yet, are accepted
- * unless they are the last. *judged = the number of steps that could be judged. Errors:
- * SP_ERR_STUDY with the step. Local. */
+/* Judge a series by sp_rates_rule and sp_rates_shortfall. Along orders, steps from an error of half
+ * the solution's norm or more, which resolve nothing yet, are accepted unless they are the last.
+ * *judged = the number of steps that could be judged. Errors: SP_ERR_STUDY with the step. Local. */
 sp_status sp_rates_judge(sp_operator_kind kind, sp_study_axis axis, int count,
                          const sp_study_row *rows, int *judged);
 
@@ -109,21 +104,18 @@ const char *sp_rates_rule(sp_operator_kind kind, sp_study_axis axis);
 
 /* ---- Answers ---- */
 
-/* Convergence of an answer (solver/results/answers.h) along refinements, steps or orders, without
- * an exact value: grid convergence index after ASME V&V 20-2009, section 2 (Celik et al., J. Fluids
- * Eng. 130, 078001). With the values f3, f2, f1 of the last three runs, f1 the finest, and h or dt
- * halved from run to run:
+/* Convergence of an answer (answers.h) without an exact value: grid convergence index after ASME
+ * V&V 20-2009, section 2 (Celik et al., J. Fluids Eng. 130, 078001). With the values f3, f2, f1 of
+ * the last three runs, f1 the finest, and h or dt halved from run to run:
  *
  *     R = (f1 - f2) / (f2 - f3)                  monotone for 0 < R < 1
  *     p = log2(1 / |R|)                          observed rate
  *     limit = f1 + (f1 - f2) / (2^p - 1)         Richardson's extrapolation
  *     GCI = 1.25 |f2 - f3| r^2 / (1 - r)         safety factor of three grids
  *
- * With r = |R| the GCI is 1.25 |f1 - f2| / (2^p - 1), as in the standard. But R may be small by
- * chance: r is at least 1/4, along orders 1/2.
- *
- * Along orders errors fall geometrically, f_N = f + c R^N: 1 / |R| takes the place of 2^p, and the
- * rate is log10(1 / |R|), digits per order.
+ * r is |R| as in the standard, but at least 1/4, along orders 1/2: R may be small by chance. Along
+ * orders f_N = f + c R^N: 1 / |R| takes the place of 2^p, and the rate is log10(1 / |R|), digits
+ * per order.
  *
  * A limit needs differences that fall fast enough. Along refinements log(1 / h) has R = 1 and h^-s
  * has R = 2^s. Near an edge u is smooth + c r^a, with a >= 1/4 for any angle and any pair of
@@ -135,8 +127,7 @@ const char *sp_rates_rule(sp_operator_kind kind, sp_study_axis axis);
  * three values do not determine its limit.
  *
  * Signs may alternate (R < 0) along orders, and for pointwise answers, since the place of the
- * point in its element changes. Then the limit is f1 + (f1 - f2) R / (1 - R), which is the formula
- * above for R > 0. */
+ * point in its element changes. Then the limit is f1 + (f1 - f2) R / (1 - R), as for R > 0. */
 #define SP_CONVERGENCE_LEAST 0.25
 typedef struct sp_convergence {
   double rate, limit, gci; /* NaN if the answer diverges; gci in the unit of the answer */

@@ -1,6 +1,5 @@
 #include "solver/results/units.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -92,14 +92,13 @@ static double bytes_of_rank(table costs, const part *p, double dofs) {
 
 /* ---- The case ---- */
 
-static sp_status choose_cycle(const sp_config *config, const sp_backend *backend,
-                              const sp_mesh *mesh, bool is_tensor, part *p) {
+static void choose_cycle(const sp_config *config, const sp_backend *backend, const sp_mesh *mesh,
+                         bool is_tensor, part *p) {
   static const double BARS = 8; /* operators/schwarz/bars.h */
   bool strong[3];
   sp_multigrid_options options;
   const sp_solver_options request = sp_config_solver(config);
   sp_precondition_options(&request, &options);
-  SP_TRY(sp_multigrid_check(p->order, &options));
   /* Refined, the shape hardly changes. */
   sp_multigrid_decide(backend, p->kind, is_tensor, &mesh->shape, &options);
   sp_mesh_strong_directions(&mesh->shape, strong);
@@ -108,7 +107,6 @@ static sp_status choose_cycle(const sp_config *config, const sp_backend *backend
   const bool bars =
       smoother->keeps_bars && strong[0] + strong[1] + strong[2] == 2 && mesh->shape.stretch >= BARS;
   p->cycles = bars || options.precision == SP_CYCLE_DOUBLE ? 2 : 1;
-  return SP_OK;
 }
 
 static sp_status describe_solver(const sp_config *config, const sp_backend *backend,
@@ -132,9 +130,9 @@ static sp_status describe_solver(const sp_config *config, const sp_backend *back
     p->factors = row->factors / 7.0 * (double)sp_rule_points(sp_operator_rule(op.kind, op.order)) /
                  (double)sp_element_nodes(op.order);
   sp_precondition_facts_find(&op, backend, mesh, elements, &facts);
-  if (!sp_precondition_type(sp_precondition_choose(&request, &facts, &reason))->has_levels)
-    return SP_OK;
-  return choose_cycle(config, backend, mesh, materials->have_tensor, p);
+  if (sp_precondition_type(sp_precondition_choose(&request, &facts, &reason))->has_levels)
+    choose_cycle(config, backend, mesh, materials->have_tensor, p);
+  return SP_OK;
 }
 
 /* Count this rank's part of the refined mesh, and estimate its memory. */

@@ -321,13 +321,13 @@ static sp_status find_right_hand_side(sp_case *c, double *host) {
 
 static sp_status fill_array(sp_case *c, sp_case_array which, size_t count, double *host) {
   const sp_solver *s = c->run->solver;
-  const double *values = s->facts.boundary_values;
+  /* The problem's if others have been unset since the solve. */
+  const double *values = c->values_changed ? s->facts.boundary_values : sp_solver_values(s);
   if (which == SP_CASE_POINTS) return find_points(c, host);
   if (which == SP_CASE_QUADRATURE) return find_quadrature(c, host);
   if (which == SP_CASE_RHS) return find_right_hand_side(c, host);
   if (which == SP_CASE_DIRICHLET && c->is_set[which])
     return sp_agree(c->comm, sp_vector_read(&c->arrays[which], host));
-  if (c->values_changed) values = s->values ? s->own_values : values; /* unset since the solve */
   for (size_t i = 0; i < count; i++)
     host[i] = which == SP_CASE_FIXED ? s->system->setup.constrained[i] : values ? values[i] : 0;
   return SP_OK;

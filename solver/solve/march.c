@@ -15,11 +15,9 @@ struct sp_march {
   sp_solver *solver;
   sp_problem *problem;
   sp_scope *scope;
-  sp_time_scheme scheme;
   const sp_time_options *options;
   double dt;                       /* length of a step */
-  double tolerance;                /* of automatic steps, else 0 */
-  double from, aim;                /* likewise: steps align to these times */
+  double from, aim;                /* of automatic steps: they align to these times */
   double origin;                   /* the time of the first step of this length */
   int64_t steps;                   /* of this length, taken */
   int known;                       /* solutions at t, t - dt ... */
@@ -44,7 +42,7 @@ struct sp_march {
 static double time_after(const sp_march *m, double steps) {
   const double t = m->origin + steps * m->dt;
   char text[32];
-  if (m->tolerance > 0) return t;
+  if (m->options->tolerance > 0) return t;
   snprintf(text, sizeof text, "%.15g", t);
   return strtod(text, NULL);
 }
@@ -105,8 +103,8 @@ static sp_status create_vectors(sp_march *m, const double *initial) {
   for (size_t i = 0; i < sizeof others / sizeof *others && !status; i++)
     status = sp_space_vector(space, SP_DOUBLE, others[i]);
   if (!status) status = sp_vector_write(initial, &m->u[0]);
-  if (!status && m->tolerance > 0) status = sp_space_vector(space, SP_DOUBLE, &m->begin);
-  if (!status && m->tolerance > 0) status = sp_vector_copy(&m->u[0], &m->begin);
+  if (!status && m->options->tolerance > 0) status = sp_space_vector(space, SP_DOUBLE, &m->begin);
+  if (!status && m->options->tolerance > 0) status = sp_vector_copy(&m->u[0], &m->begin);
   return sp_agree(space->platform->comm, status);
 }
 
@@ -117,11 +115,9 @@ sp_status sp_march_create(sp_solver *solver, sp_problem *problem, sp_scope *scop
   *m = (sp_march){.solver = solver,
                   .problem = problem,
                   .scope = scope,
-                  .scheme = time->scheme,
                   .options = time,
                   .dt = sp_time_step(time),
                   .aim = sp_time_next_output(time, 0),
-                  .tolerance = time->tolerance,
                   .known = 1,
                   .shift = sp_time_first_shift(time)};
   find_moving(m);
@@ -140,7 +136,7 @@ void sp_march_add_load(sp_march *march, const sp_vector *load) {
 /* Continue from t with steps of length dt. Automatic steps are at most that long and end at `aim`.
  */
 static void direct_steps(sp_march *m, double t, double dt, double aim) {
-  if (m->tolerance > 0) {
+  if (m->options->tolerance > 0) {
     m->from = t;
     m->aim = aim;
     dt = sp_time_divide(aim - t, dt);
@@ -161,7 +157,7 @@ sp_status sp_march_restart(sp_march *m, double t, double dt, const double *initi
   m->change = m->rate_shift = 0;
   m->is_linearized = false;
   sp_status status = sp_vector_write(initial, &m->u[0]);
-  if (!status && m->tolerance > 0) status = sp_vector_copy(&m->u[0], &m->begin);
+  if (!status && m->options->tolerance > 0) status = sp_vector_copy(&m->u[0], &m->begin);
   return sp_agree(m->solver->platform->comm, status);
 }
 
@@ -181,10 +177,10 @@ sp_status sp_march_continue(sp_march *m, double t, int known, const double *solu
   sp_status status = SP_OK;
   for (int i = 1; i < known && !status; i++)
     status = sp_vector_write(solutions + (size_t)i * dofs, &m->u[i]);
-  m->known = m->tolerance > 0 ? 1 : known;
-  direct_steps(m, t, m->tolerance > 0 ? m->dt * (1 - t / m->options->end) : m->dt,
+  m->known = m->options->tolerance > 0 ? 1 : known;
+  direct_steps(m, t, m->options->tolerance > 0 ? m->dt * (1 - t / m->options->end) : m->dt,
                sp_time_next_output(m->options, t));
-  if (m->tolerance == 0) { /* with the times of a march from 0 */
+  if (m->options->tolerance == 0) { /* with the times of a march from 0 */
     m->origin = 0;
     m->steps = llround(t / m->dt);
   }
@@ -209,11 +205,9 @@ void sp_march_destroy(sp_march **march) {
 /* ---- Stages ---- */
 
 /* Make the system of a stage, and the data of its time. */
-static sp_status prepare_stage(sp_march *m, double t, double shift) {
+static sp_status prepare_stage(sp_march *m, double shift) {
   static const double SAME = 1e-14;
   const bool new_system = m->problem->of_u || fabs(shift - m->shift) > SAME * shift;
-  sp_scope_set_time(m->scope, t);
-  sp_materials_shift(&m->problem->materials, shift);
   if (new_system) {
     m->shift = 0; /* until the system is complete */
     SP_TRY(sp_solver_update(m->solver));
@@ -272,7 +266,7 @@ static sp_status linearize(sp_march *m) {
 /* A stage and its outputs. */
 typedef struct solving {
   sp_march *march;
-  double t, shift;
+  double shift;
   const sp_vector *start;
   int64_t *iterations;
   sp_cg_result *result;
@@ -282,7 +276,7 @@ typedef struct solving {
 static sp_status solve_linear(const solving *p) {
   sp_march *m = p->march;
   sp_solver *s = m->solver;
-  SP_TRY(prepare_stage(m, p->t, p->shift));
+  SP_TRY(prepare_stage(m, p->shift));
   SP_TRY(sp_agree(s->platform->comm, make_load(m)));
   SP_TRY(sp_solver_add_load(s, &m->load));
   SP_TRY(sp_agree(s->platform->comm, sp_vector_multiply(&s->free, p->start, &m->start)));
@@ -297,8 +291,6 @@ static sp_status solve_near(void *solving_, const double *last, double *x) {
   solving *p = solving_;
   sp_march *m = p->march;
   (void)last;
-  sp_scope_set_time(m->scope, p->t);
-  sp_materials_shift(&m->problem->materials, p->shift);
   SP_TRY(linearize(m));
   SP_TRY(solve_linear(p));
   p->start = &m->stage;
@@ -310,13 +302,14 @@ static sp_status solve_stage(sp_march *m, const sp_time_method *method, int inde
                              int64_t *iterations, sp_cg_result *result) {
   const sp_time_stage *stage = &method->stage[index];
   solving p = {.march = m,
-               .t = time_after(m, (double)m->steps + stage->fraction),
                .shift = stage->shift / m->dt,
                .start = &m->start,
                .iterations = iterations,
                .result = result};
   int solves;
   m->is_linearized = false;
+  sp_scope_set_time(m->scope, time_after(m, (double)m->steps + stage->fraction));
+  sp_materials_shift(&m->problem->materials, p.shift);
   sp_status status = make_history(m, stage);
   if (!status) status = extrapolate(m, method, index);
   if (!status && m->problem->of_u) status = sp_vector_read(&m->start, m->last);
@@ -380,7 +373,7 @@ static sp_status find_error(sp_march *m, const sp_time_error *weights, double *r
   SP_TRY(
       find_norm(m, 3, error_of, (const sp_vector *[]){&m->stage, &m->u[0], &m->history}, &error));
   m->change = fmax(change, m->change);
-  const double most = m->tolerance * m->change + m->solver->options.tolerance * size;
+  const double most = m->options->tolerance * m->change + m->solver->options.tolerance * size;
   *ratio = error > 0 ? error / most : 0;
   return SP_OK;
 }
@@ -420,8 +413,8 @@ static sp_status step_automatically(sp_march *m, const sp_time_method *method, i
 }
 
 sp_status sp_march_step(sp_march *m, int64_t *iterations, sp_cg_result *result) {
-  const sp_time_method *method = sp_time_method_of(m->scheme, m->known);
-  if (m->tolerance > 0) return step_automatically(m, method, iterations, result);
+  const sp_time_method *method = sp_time_method_of(m->options->scheme, m->known);
+  if (m->options->tolerance > 0) return step_automatically(m, method, iterations, result);
   SP_TRY(solve_stages(m, method, iterations, result));
   return accept_stage(m, method);
 }

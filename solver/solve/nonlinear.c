@@ -1,7 +1,6 @@
 #include "solver/solve/nonlinear.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/problem/linearize.h"

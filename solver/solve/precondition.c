@@ -2,14 +2,10 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "operators/counts.h"
 #include "operators/schwarz/junctions.h"
 #include "operators/schwarz/separable.h"
-#include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
-#include "solver/linear/jacobi.h"
 #include "solver/linear/smoother.h"
 
 /* For a GPU, the threads of each rank set up algebraic multigrid for the rows of all ranks, in
@@ -105,13 +101,6 @@ void sp_precondition_options(const sp_solver_options *request, sp_multigrid_opti
   for (int i = 0; i < orders->count; i++) options->orders[i] = orders->values[i];
 }
 
-bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
-                                      const sp_precondition_facts *facts,
-                                      sp_geometry_kind geometry) {
-  return sp_precondition_type(chosen)->is_fusible &&
-         sp_cg_prefers_one_sweep(facts->backend, facts->op.kind, geometry, facts->op.order);
-}
-
 /* Single precision ends at 1e-38 and 3e38. A cycle multiplies entries of the operator by vectors
  * between 1, the size of the residual, and the inverse of the least eigenvalue. The room allows for
  * a condition number of 1e8, and 1e2 for sums. */
@@ -151,7 +140,6 @@ static sp_status decide_options(const sp_system *fine, bool has_robin, double ma
                                 sp_multigrid_options *options) {
   sp_magnitudes magnitudes;
   SP_TRY(sp_smoother_check(options->smoother, fine->setup.kind));
-  SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
   sp_separable_magnitudes(&fine->setup, &magnitudes);
   const sp_mesh *mesh = fine->space->mesh;
   bool branches;
@@ -224,11 +212,4 @@ const sp_preconditioner_type *sp_precondition_type(sp_preconditioner_kind kind) 
       [SP_PRECONDITIONER_JACOBI] = {.is_fusible = true, .create = create_jacobi},
       [SP_PRECONDITIONER_MULTIGRID] = {.has_levels = true, .create = create_multigrid}};
   return &types[kind];
-}
-
-sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
-                                 sp_preconditioner **out) {
-  const sp_preconditioner_type *type = sp_precondition_type(kind);
-  *out = NULL;
-  return type->create ? type->create(system, levels, out) : SP_OK;
 }

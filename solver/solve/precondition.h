@@ -29,12 +29,6 @@ sp_preconditioner_kind sp_precondition_choose(const sp_solver_options *request,
 /* Return the preconditioner with the fewest iterations, regardless of its set-up. Local. */
 sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind);
 
-/* True if an operator should be built for CG in one sweep (linear/cg.h): the chosen preconditioner
- * allows it, and it is faster. Local. */
-bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
-                                      const sp_precondition_facts *facts,
-                                      sp_geometry_kind geometry);
-
 /* Fill *options with the case's options of multigrid. Local. */
 void sp_precondition_options(const sp_solver_options *request, sp_multigrid_options *options);
 
@@ -58,15 +52,10 @@ void sp_levels_free(sp_levels *levels);
 typedef struct sp_preconditioner_type {
   bool has_levels; /* it needs `levels`; it is kept for later systems that are similar */
   bool is_fusible; /* none, or a diagonal, with which CG may take one sweep (linear/cg.h) */
-  /* As sp_precondition_create; NULL: none. */
+  /* *out = the preconditioner of a system. That and `levels` (if it has levels) must outlive it.
+   * Errors: as sp_jacobi_create and sp_multigrid_create. Collective. NULL: none. */
   sp_status (*create)(sp_system *system, sp_levels *levels, sp_preconditioner **out);
 } sp_preconditioner_type;
 
 /* Return the row of a kind, which is not auto. Local. */
 const sp_preconditioner_type *sp_precondition_type(sp_preconditioner_kind kind);
-
-/* *out = the preconditioner of `kind`, which is not auto, for the system; NULL for none. The system
- * and `levels` (if it has levels) must outlive it. Errors: as sp_jacobi_create and
- * sp_multigrid_create. Collective. */
-sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
-                                 sp_preconditioner **out);

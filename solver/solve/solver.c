@@ -4,10 +4,8 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
-#include "solver/linear/jacobi.h"
 #include "solver/results/errors.h"
 #include "solver/results/fluxes.h"
-#include "solver/solve/solver_parts.h"
 
 static void enter_phase(const sp_solver *s, sp_phase phase) {
   if (s->watch.enter) s->watch.enter(s->watch.context, phase);
@@ -43,18 +41,11 @@ void sp_solver_release(sp_solver *s) {
   release_system(s);
 }
 
-/* Free the facts of the system. Given Dirichlet values stay. */
-static void forget_facts(sp_solver *s) {
-  if (s->values) s->facts.boundary_values = s->own_values;
-  sp_problem_facts_free(&s->facts);
-  s->own_values = NULL;
-}
-
 void sp_solver_destroy(sp_solver **solver) {
   sp_solver *s = *solver;
   if (!s) return;
   sp_solver_release(s);
-  forget_facts(s);
+  sp_problem_facts_free(&s->facts);
   SP_FREE(s->values, s->load, s->work);
   sp_space_destroy(&s->space);
   free(s);
@@ -70,8 +61,10 @@ static void choose_preconditioner(sp_solver *s) {
   sp_precondition_facts_find(&of_op, s->platform->backend, s->mesh,
                              (double)s->mesh->global_elements, &facts);
   s->kind = sp_precondition_choose(&s->options, &facts, &s->kind_reason);
-  setup->for_level = sp_precondition_type(s->kind)->has_levels;
-  setup->one_sweep = sp_precondition_prefers_fused_cg(s->kind, &facts, setup->geometry);
+  const sp_preconditioner_type *type = sp_precondition_type(s->kind);
+  setup->for_level = type->has_levels;
+  setup->one_sweep = type->is_fusible && sp_cg_prefers_one_sweep(s->platform->backend, setup->kind,
+                                                                 setup->geometry, s->options.order);
 }
 
 static sp_status start_levels(sp_solver *s) {
@@ -84,13 +77,7 @@ static sp_status start_levels(sp_solver *s) {
 /* Make the system, and start the set-up of multigrid. */
 static sp_status make_system(sp_solver *s) {
   enter_phase(s, SP_PHASE_PROBLEM);
-  const sp_status status =
-      sp_problem_system(s->problem, s->space, s->options.geometry, &s->facts, &s->system);
-  if (s->values) {
-    s->own_values = s->facts.boundary_values;
-    s->facts.boundary_values = s->values;
-  }
-  SP_TRY(status);
+  SP_TRY(sp_problem_system(s->problem, s->space, s->options.geometry, &s->facts, &s->system));
   enter_phase(s, SP_PHASE_PRECONDITIONER);
   choose_preconditioner(s);
   /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
@@ -118,7 +105,7 @@ sp_status sp_solver_create(const sp_platform *platform, const sp_mesh *mesh,
 sp_status sp_solver_update(sp_solver *s) {
   if (!s->inverse) release_preconditioner(s);
   release_system(s);
-  forget_facts(s);
+  sp_problem_facts_free(&s->facts);
   s->start = (sp_start){0};
   s->has_b = false;
   return make_system(s);
@@ -127,7 +114,7 @@ sp_status sp_solver_update(sp_solver *s) {
 static sp_status create_device_vectors(sp_solver *s) {
   SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->x));
   SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->b));
-  if (s->facts.boundary_values) SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->boundary));
+  if (sp_solver_values(s)) SP_TRY(sp_space_vector(s->space, SP_DOUBLE, &s->boundary));
   return sp_space_vector(s->space, SP_DOUBLE, &s->r);
 }
 
@@ -149,9 +136,10 @@ static sp_status judge_preconditioner(sp_solver *s) {
 }
 
 static sp_status create_preconditioner(sp_solver *s) {
+  const sp_preconditioner_type *type = sp_precondition_type(s->kind);
   if (!s->levels.systems[0]) SP_TRY(start_levels(s));
-  SP_TRY(sp_precondition_create(s->kind, s->system, &s->levels, &s->preconditioner));
-  if (!s->problem->of_u || !sp_precondition_type(s->kind)->has_levels) return SP_OK;
+  if (type->create) SP_TRY(type->create(s->system, &s->levels, &s->preconditioner));
+  if (!s->problem->of_u || !type->has_levels) return SP_OK;
   const size_t dofs = sp_space_dofs(s->space);
   SP_TRY(
       sp_agree(s->platform->comm, sp_allocate(dofs, sizeof *s->inverse, "diagonal", &s->inverse)));
@@ -220,7 +208,7 @@ static void add_load_values(void *addition_, size_t begin, size_t end) {
 }
 
 sp_status sp_solver_fetch(sp_solver *s, double *x) {
-  addition a = {s->facts.boundary_values, x};
+  addition a = {sp_solver_values(s), x};
   sp_status status = sp_vector_read(&s->x, x);
   if (!status && a.values)
     status = sp_loop_over("solution", sp_space_dofs(s->space), 1, &a, add_load_values);
@@ -237,7 +225,7 @@ sp_status sp_solver_copy(sp_solver *s, sp_vector *x) {
                     sp_allocate(sp_space_dofs(s->space), sizeof *host, "solution", &host)));
     SP_TRY(sp_solver_fetch(s, host));
     status = sp_vector_write(host, x);
-  } else if (!s->facts.boundary_values) {
+  } else if (!sp_solver_values(s)) {
     status = sp_vector_copy(&s->x, x);
   } else {
     status = sp_vector_copy(&s->x, &s->r);
@@ -251,7 +239,7 @@ sp_status sp_solver_copy(sp_solver *s, sp_vector *x) {
 /* v = x + u_D - mean: an offset would only add rounding to the energy of the solution. */
 static sp_status shift_solution(const sp_solver *s, const sp_vector *x, sp_vector *v) {
   sp_operator *op = s->system->op;
-  const bool lifted = s->facts.boundary_values;
+  const bool lifted = sp_solver_values(s);
   double of_x, of_values = 0, count;
   SP_TRY(sp_operator_dot(op, v, x, sp_vector_fill(1, v), &of_x));
   if (lifted) SP_TRY(sp_operator_dot(op, v, &s->boundary, SP_OK, &of_values));
@@ -273,8 +261,8 @@ static sp_status subtract_films(sp_solver *s, const sp_vector *v, double *energy
 }
 
 /* *energy = energy of the whole solution without its mean, with A of the unconstrained space. */
-static sp_status measure_solution(const sp_vector *x, void *context, double *energy) {
-  sp_solver *s = context;
+static sp_status measure_solution(const sp_vector *x, void *solver, double *energy) {
+  sp_solver *s = solver;
   SP_AUTO_VALUE(sp_vector) v = {0}, product = {0};
   sp_status status = sp_space_vector(s->space, SP_DOUBLE, &v);
   if (!status) status = sp_space_vector(s->space, SP_DOUBLE, &product);
@@ -283,16 +271,6 @@ static sp_status measure_solution(const sp_vector *x, void *context, double *ene
   status = sp_operator_apply(s->system->op, false, &v, &product);
   SP_TRY(sp_operator_dot(s->system->op, &v, &product, status, energy));
   return s->problem->has_robin ? subtract_films(s, &v, energy) : SP_OK;
-}
-
-static sp_status on_iteration(const sp_cg_iteration *iteration, void *solver) {
-  const sp_solver_watch *watch = &((const sp_solver *)solver)->watch;
-  return watch->on_iteration ? watch->on_iteration(iteration, watch->context) : SP_OK;
-}
-
-static bool is_interrupted(void *solver) {
-  const sp_solver_watch *watch = &((const sp_solver *)solver)->watch;
-  return watch->is_interrupted && watch->is_interrupted(watch->context);
 }
 
 sp_status sp_solver_start(sp_solver *s, const sp_vector *start) {
@@ -304,7 +282,7 @@ sp_status sp_solver_start(sp_solver *s, const sp_vector *start) {
 }
 
 static sp_status iterate_from_start(sp_solver *s, sp_cg_result *result) {
-  const bool measures = s->facts.boundary_values || s->problem->has_robin;
+  const bool measures = sp_solver_values(s) || s->problem->has_robin;
   const sp_solver_options *o = &s->options;
   const sp_cg_options options = {.criterion = o->criterion,
                                  .tolerance = o->tolerance,
@@ -313,9 +291,10 @@ static sp_status iterate_from_start(sp_solver *s, sp_cg_result *result) {
                                  .inverse_diagonal =
                                      s->preconditioner ? NULL : s->diagonal->inverse_diagonal,
                                  .measure = measures ? measure_solution : NULL,
-                                 .on_iteration = on_iteration,
-                                 .is_interrupted = is_interrupted,
-                                 .context = s};
+                                 .measured = s,
+                                 .on_iteration = s->watch.on_iteration,
+                                 .is_interrupted = s->watch.is_interrupted,
+                                 .context = s->watch.context};
   return sp_cg_solve(s->system->op, s->preconditioner, &options, &s->b, &s->x, &s->r, result);
 }
 
@@ -358,8 +337,8 @@ sp_status sp_solver_refine(sp_solver *s, const double *x, double *rest) {
                                  .criterion = SP_CG_ENERGY,
                                  .tolerance = TOLERANCE,
                                  .max_iterations = s->options.max_iterations,
-                                 .is_interrupted = is_interrupted,
-                                 .context = s};
+                                 .is_interrupted = s->watch.is_interrupted,
+                                 .context = s->watch.context};
   sp_cg_result result;
   s->has_b = false;
   SP_TRY(sp_fluxes_residual(&fluxes));

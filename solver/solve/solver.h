@@ -55,10 +55,15 @@ typedef struct sp_solver {
   sp_vector x, b, r, boundary; /* A x = b, r = b - A x, Dirichlet values if there are any */
   bool has_b;                  /* b is the load */
   /* For other data than the problem's. */
-  sp_vector own, free;         /* b of the problem's load; 1 on free DOFs, 0 on others */
-  double own_removed;          /* `removed` of the problem's load */
-  double *own_values, *values; /* Dirichlet values of the problem, and given ones; else NULL */
+  sp_vector own, free; /* b of the problem's load; 1 on free DOFs, 0 on others */
+  double own_removed;  /* `removed` of the problem's load */
+  double *values;      /* Dirichlet values in place of the problem's, or NULL */
 } sp_solver;
+
+/* The Dirichlet values in effect, [local DOFs]; NULL: all are 0. Local. */
+static inline const double *sp_solver_values(const sp_solver *solver) {
+  return solver->values ? solver->values : solver->facts.boundary_values;
+}
 
 /* Create the space. The system follows in the first sp_solver_load, so that a problem that depends
  * on u can be linearized before. The caller destroys *out, which may be partial after a failure. */
@@ -120,3 +125,13 @@ void sp_solver_destroy(sp_solver **solver);
 
 /* True if a status leaves a solution, converged or not. Local. */
 bool sp_solver_has_solution(sp_status status);
+
+/* ---- Right-hand sides, which solver_load.c makes for solver.c ---- */
+
+/* Check a load and remove its part in the null space of A. Errors: SP_ERR_INPUT for data that do
+ * not balance. */
+sp_status sp_solver_balance(sp_solver *solver, double *load);
+
+/* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. Errors:
+ * SP_ERR_INPUT for data beyond the range of doubles. */
+sp_status sp_solver_make_rhs(sp_solver *solver, const double *load);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
-#include "solver/solve/solver_parts.h"
 
 /* ---- Right-hand sides ---- */
 
@@ -76,7 +75,7 @@ static sp_status check_load(const sp_solver *s) {
 }
 
 sp_status sp_solver_make_rhs(sp_solver *s, const double *load) {
-  SP_TRY(sp_system_lift(s->system, s->facts.boundary_values, load, s->work, &s->boundary, &s->b));
+  SP_TRY(sp_system_lift(s->system, sp_solver_values(s), load, s->work, &s->boundary, &s->b));
   SP_TRY(check_load(s));
   s->has_b = true;
   return sp_agree(s->platform->comm, sp_vector_write(s->work, &s->b));
@@ -140,26 +139,26 @@ sp_status sp_solver_add_load(sp_solver *s, const sp_vector *load) {
   return SP_OK;
 }
 
+/* Dirichlet values have changed. */
+static sp_status renew_values(sp_solver *s) {
+  s->has_b = false;
+  sp_vector_destroy(&s->own);
+  if (s->boundary.data || !sp_solver_values(s)) return SP_OK;
+  return sp_agree(s->platform->comm, sp_space_vector(s->space, SP_DOUBLE, &s->boundary));
+}
+
 sp_status sp_solver_set_values(sp_solver *s, const double *values) {
   const bool *constrained = s->system->setup.constrained;
   const size_t dofs = sp_space_dofs(s->space);
-  sp_status status = SP_OK;
-  if (values && !s->boundary.data) status = sp_space_vector(s->space, SP_DOUBLE, &s->boundary);
-  if (values && !s->values && !status) {
-    s->own_values = s->facts.boundary_values;
-    status = sp_allocate(dofs, sizeof *s->values, "Dirichlet values", &s->values);
-  }
-  SP_TRY(sp_agree(s->platform->comm, status));
+  if (values && !s->values)
+    SP_TRY(sp_agree(s->platform->comm,
+                    sp_allocate(dofs, sizeof *s->values, "Dirichlet values", &s->values)));
   for (size_t i = 0; i < dofs && values; i++) s->values[i] = constrained[i] ? values[i] : 0;
-  if (values) s->facts.boundary_values = s->values;
-  if (!values && s->values) {
-    s->facts.boundary_values = s->own_values;
+  if (!values) {
     free(s->values);
-    s->values = s->own_values = NULL;
+    s->values = NULL;
   }
-  s->has_b = false;
-  sp_vector_destroy(&s->own);
-  return SP_OK;
+  return renew_values(s);
 }
 
 sp_status sp_solver_update_values(sp_solver *s) {
@@ -169,12 +168,8 @@ sp_status sp_solver_update_values(sp_solver *s) {
   SP_TRY(sp_agree(s->platform->comm, SP_ALLOCATE("Dirichlet values", SP_ARRAY(constrained, dofs),
                                                  SP_ARRAY(values, dofs))));
   SP_TRY(sp_problem_constraints(s->problem, s->space, constrained, values, NULL));
-  double **own = s->values ? &s->own_values : &s->facts.boundary_values;
-  free(*own);
-  *own = values;
+  free(s->facts.boundary_values);
+  s->facts.boundary_values = values;
   values = NULL;
-  s->has_b = false;
-  sp_vector_destroy(&s->own);
-  if (s->boundary.data) return SP_OK;
-  return sp_agree(s->platform->comm, sp_space_vector(s->space, SP_DOUBLE, &s->boundary));
+  return renew_values(s);
 }
