@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "mesh/locate.h"
+
 /* Boxes are halved so often: to 4 per direction, with Nq points each. */
 enum { DEPTH = 2 };
 
