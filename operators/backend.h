@@ -23,7 +23,7 @@
  * Failures: a function that exchanges with neighbours sends even if it fails. The caller passes the
  * returned status to the next reduction (operators/reduction.h), which makes it known to all ranks.
  *
- * Precision: vectors and operators are double or single (operators/precision.h). Vectors have the
+ * Precision: vectors and operators are double or single (operators/kinds.h). Vectors have the
  * precision of the operator, or of the function's argument `precision`. CG works only in double
  * precision, so its vectors are double *. Here vectors are addresses; callers use sp_vector
  * (operators/vector.h). */
@@ -35,8 +35,6 @@
 #include "mesh/mesh.h"
 #include "operators/exchange.h"
 #include "operators/kinds.h"
-#include "operators/precision.h"
-#include "operators/transport.h"
 
 struct sp_space;
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "mesh/numbering.h"
-#include "operators/precision.h"
+#include "operators/kinds.h"
 
 typedef enum sp_combine { SP_SUM, SP_MIN } sp_combine;
 

@@ -4,7 +4,7 @@
 
 #include "mesh/types.h"
 #include "operators/host/seams.h"
-#include "operators/precision.h"
+#include "operators/kinds.h"
 
 /* The data of a transfer for its kernels. `matrix` J is [nf][nc] in the precision of the kernels;
  * nodes are the numberings', [elements][n^3]. */

@@ -18,7 +18,6 @@
 #include "operators/host/interpolate.h"
 #include "operators/host/seams.h"
 #include "operators/kinds.h"
-#include "operators/precision.h"
 
 enum {
   SP_VECTOR_BYTES = 64, /* the widest vector of all instruction sets */

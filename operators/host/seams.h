@@ -10,7 +10,7 @@
 #include "io/error.h"
 #include "io/team.h"
 #include "mesh/types.h"
-#include "operators/precision.h"
+#include "operators/kinds.h"
 
 /* Items are in parts; threads synchronise between parts. */
 enum { SP_SEAM_PARTS = 2 };

@@ -334,8 +334,10 @@ sp_status sp_bench_measure(sp_bench *b, sp_bench_row *row) {
   SP_TRY(set_key(b, row));
   const double elements = b->mesh->hexes->count, all = (double)row->elements;
   const size_t np = sp_element_nodes(row->order);
-  const double bytes =
-      sp_operator_bytes(row->problem, sp_factor_kind_of(row->geometry), row->precision, row->order);
+  const double bytes = sp_operator_bytes(
+      row->problem,
+      row->geometry == SP_GEOMETRY_TRILINEAR ? SP_FACTORS_TRILINEAR : SP_FACTORS_STORED,
+      row->precision, row->order);
   row->dofs = row->elements * (sp_gid)np;
   row->flops = all * sp_operator_flops(row->problem, row->order);
   row->bytes = all * bytes;
