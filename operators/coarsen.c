@@ -1,7 +1,7 @@
 
 #include "io/threads.h"
 #include "operators/counts.h"
-#include "operators/geometry_choice.h"
+#include "operators/factors.h"
 #include "operators/system.h"
 #include "operators/transfer.h"
 

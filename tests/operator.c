@@ -6,7 +6,7 @@
 
 #include "operators/counts.h"
 #include "operators/factors.h"
-#include "operators/geometry_choice.h"
+#include "operators/factors.h"
 #include "operators/host/layout.h"
 #include "operators/host/memory.h"
 #include "operators/host/sets.h"

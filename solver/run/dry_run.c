@@ -11,7 +11,7 @@
 
 #include "mesh/sizes.h"
 #include "operators/counts.h"
-#include "operators/geometry_choice.h"
+#include "operators/factors.h"
 #include "solver/linear/smoother.h"
 #include "solver/report/outputs.h"
 #include "solver/report/report.h"
