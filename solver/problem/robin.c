@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "mesh/geometry.h"
+#include "operators/system.h"
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
@@ -54,20 +55,6 @@ static sp_status add_robin_faces(const sp_problem *problem, const sp_space *spac
   return SP_OK;
 }
 
-/* Keep the entries that are not zero. */
-static sp_status compress_diagonal(sp_lid n, const double *diagonal, sp_robin *robin) {
-  for (sp_lid i = 0; i < n; i++) robin->count += diagonal[i] > 0;
-  SP_TRY(SP_ALLOCATE("Robin faces", SP_ARRAY(robin->dofs, robin->count),
-                     SP_ARRAY(robin->values, robin->count)));
-  sp_lid next = 0;
-  for (sp_lid i = 0; i < n; i++)
-    if (diagonal[i] > 0) {
-      robin->dofs[next] = i;
-      robin->values[next++] = diagonal[i];
-    }
-  return SP_OK;
-}
-
 sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int finest,
                            sp_robin *robin) {
   const sp_mesh *mesh = space->mesh;
@@ -80,7 +67,9 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, int
   SP_OWNED double *diagonal = NULL;
   sp_status status = sp_allocate((size_t)numbering->local, sizeof *diagonal, "Robin", &diagonal);
   if (!status) status = add_robin_faces(problem, space, finest, diagonal);
-  if (!status) status = compress_diagonal(numbering->local, diagonal, robin);
+  if (!status)
+    status = sp_system_list_diagonal((size_t)numbering->local, diagonal, &robin->count,
+                                     &robin->dofs, &robin->values);
   return sp_agree(mesh->comm, status);
 }
 

@@ -161,7 +161,7 @@ static sp_status create_preconditioner(sp_solver *s) {
 /* Build the operator and the preconditioner. */
 static sp_status finish_set_up(sp_solver *s) {
   enter_phase(s, SP_PHASE_OPERATOR);
-  SP_TRY(sp_system_build(s->system));
+  SP_TRY(sp_operator_create(&s->system->setup, &s->system->op));
   SP_TRY(sp_agree(s->platform->comm, create_device_vectors(s)));
   if (s->facts.weak)
     SP_TRY(sp_null_space_weigh(s->facts.weak, s->system->op, &s->x, &s->b, s->work));
