@@ -369,14 +369,6 @@ static void complete_late(void *context, int thread) {
                                &local->layout.last.runs[late.begin]);
 }
 
-/* One sweep is 10 to 30 % slower than two passes up to N = 3, equal at N = 4 and 5, 4 to 20 %
- * faster from N = 6 on (two cores with AVX2, bp3.5, 2.5 M DOFs). */
-static bool host_faster_in_one_sweep(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
-  (void)kind;
-  (void)geometry;
-  return order >= 6;
-}
-
 static sp_status host_sweep(sp_local_operator *local, double alpha, double beta,
                             const sp_cg_arrays *vectors, double sums[SP_CG_SUMS], double *seconds) {
   const int threads = local->layout.threads;
@@ -461,7 +453,9 @@ const sp_backend sp_backend_host = {
     .matrix_apply = sp_host_matrix_apply,
     .direction = host_direction,
     .update = host_update,
-    .faster_in_one_sweep = host_faster_in_one_sweep,
+    /* One sweep is 10 to 30 % slower than two passes up to N = 3, equal at N = 4 and 5, 4 to 20 %
+     * faster from N = 6 on (two cores with AVX2, bp3.5, 2.5 M DOFs). */
+    .sweep_order = 6,
     .sweep = host_sweep,
     .sums = host_sums,
 };

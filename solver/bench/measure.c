@@ -293,6 +293,7 @@ static sp_status time_cg(sp_bench *b, sp_bench_row *row) {
 /* Create an operator per input set: it contains its geometry. */
 static sp_status create_operators(sp_bench *b) {
   const sp_bench_row *key = &b->made;
+  const sp_backend *backend = b->platform->backend;
   const sp_operator_setup setup = {
       .space = b->space,
       .kind = key->problem,
@@ -300,8 +301,7 @@ static sp_status create_operators(sp_bench *b) {
       .precision = key->precision,
       .lambda = SP_BENCH_LAMBDA,
       .constrained = sp_operator_rows[key->problem].has_boundary ? b->constrained : NULL,
-      .one_sweep =
-          sp_cg_prefers_one_sweep(b->platform->backend, key->problem, key->geometry, key->order)};
+      .one_sweep = backend->sweep && key->order >= backend->sweep_order};
   SP_TRY(sp_agree(b->platform->comm,
                   sp_allocate((size_t)b->sets, sizeof *b->operators, "operators", &b->operators)));
   for (; b->operator_count < b->sets; b->operator_count++)

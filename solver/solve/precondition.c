@@ -7,7 +7,6 @@
 #include "operators/counts.h"
 #include "operators/schwarz/junctions.h"
 #include "operators/schwarz/separable.h"
-#include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
 #include "solver/linear/jacobi.h"
 #include "solver/linear/smoother.h"
@@ -106,10 +105,9 @@ void sp_precondition_options(const sp_solver_options *request, sp_multigrid_opti
 }
 
 bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
-                                      const sp_precondition_facts *facts,
-                                      sp_geometry_kind geometry) {
-  return sp_precondition_type(chosen)->is_fusible &&
-         sp_cg_prefers_one_sweep(facts->backend, facts->op.kind, geometry, facts->op.order);
+                                      const sp_precondition_facts *facts) {
+  return sp_precondition_type(chosen)->is_fusible && facts->backend->sweep &&
+         facts->op.order >= facts->backend->sweep_order;
 }
 
 /* Single precision ends at 1e-38 and 3e38. A cycle multiplies entries of the operator by vectors

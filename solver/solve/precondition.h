@@ -32,8 +32,7 @@ sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind);
 /* True if an operator should be built for CG in one sweep (linear/cg.h): the chosen preconditioner
  * allows it, and it is faster. Local. */
 bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
-                                      const sp_precondition_facts *facts,
-                                      sp_geometry_kind geometry);
+                                      const sp_precondition_facts *facts);
 
 /* Fill *options with the case's options of multigrid. Local. */
 void sp_precondition_options(const sp_solver_options *request, sp_multigrid_options *options);

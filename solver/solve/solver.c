@@ -71,7 +71,7 @@ static void choose_preconditioner(sp_solver *s) {
                              (double)s->mesh->global_elements, &facts);
   s->kind = sp_precondition_choose(&s->options, &facts, &s->kind_reason);
   setup->for_level = sp_precondition_type(s->kind)->has_levels;
-  setup->one_sweep = sp_precondition_prefers_fused_cg(s->kind, &facts, setup->geometry);
+  setup->one_sweep = sp_precondition_prefers_fused_cg(s->kind, &facts);
 }
 
 static sp_status start_levels(sp_solver *s) {
