@@ -10,11 +10,9 @@
  *
  * Order: the device does its work in the order of the calls. These return when their work is done:
  * upload, download, dot, sums, sweep, iterate, finish, and functions that create or destroy. All
- * others may return earlier: copy, convert, fill, combine, multiply, correct, assemble, apply,
- * apply_unassembled, apply_step, prolong, restrict_residual, schwarz_apply, schwarz_step,
- * matrix_apply, replay, direction, update. If such work fails, a later call returns the failure, at
- * the latest the next of upload, download, dot, sums, sweep, iterate and finish. Arguments in host
- * memory may be changed or freed as soon as the function returns.
+ * others may return earlier. If such work fails, a later call returns the failure, at the latest
+ * the next of upload, download, dot, sums, sweep, iterate and finish. Arguments in host memory may
+ * be changed or freed as soon as the function returns.
  *
  * Overlap: a vector that a call writes shares no entry with its other vectors, except where the
  * function allows it. Vectors that a call only reads may be the same. Parts of one vector that do
@@ -23,7 +21,7 @@
  * Failures: a function that exchanges with neighbours sends even if it fails. The caller passes the
  * returned status to the next reduction (operators/reduction.h), which makes it known to all ranks.
  *
- * Precision: vectors and operators are double or single (operators/precision.h). Vectors have the
+ * Precision: vectors and operators are double or single (operators/kinds.h). Vectors have the
  * precision of the operator, or of the function's argument `precision`. CG works only in double
  * precision, so its vectors are double *. Here vectors are addresses; callers use sp_vector
  * (operators/vector.h). */
@@ -35,8 +33,6 @@
 #include "mesh/mesh.h"
 #include "operators/exchange.h"
 #include "operators/kinds.h"
-#include "operators/precision.h"
-#include "operators/transport.h"
 
 struct sp_space;
 
@@ -368,10 +364,9 @@ typedef struct sp_backend {
   sp_status (*sums)(sp_local_operator *local, double sums[2]);
 
   /* ---- Optional: an iteration of conjugate gradients in one sweep ----
-   * Both are NULL on a backend without it. Without a preconditioner or with a diagonal one. */
+   * `sweep` is NULL on a backend without it. Without a preconditioner or with a diagonal one. */
 
-  /* True if a sweep is faster than the two passes. */
-  bool (*faster_in_one_sweep)(sp_operator_kind kind, sp_geometry_kind geometry, int order);
+  int sweep_order; /* a sweep is faster than the two passes from this order on */
 
   /* Pass 2 of the previous iteration and pass 1 of this one: x += alpha p, r -= alpha ap, p = r +
    * beta p (or D^-1 r + beta p), where elements first touch them; ap = Z^T A Z p with the sum over

@@ -1,7 +1,7 @@
 
 #include "io/threads.h"
 #include "operators/counts.h"
-#include "operators/geometry_choice.h"
+#include "operators/factors.h"
 #include "operators/system.h"
 #include "operators/transfer.h"
 
@@ -99,18 +99,12 @@ static sp_status coarsen_diagonal(const sp_system *fine, const sp_space *space, 
   const size_t count = PATCH * (size_t)space->mesh->hexes->count;
   SP_OWNED double *diagonal = NULL, *shares = NULL, *total = NULL;
   SP_TRY(SP_ALLOCATE("Robin", SP_ARRAY(diagonal, dofs), SP_ARRAY(shares, dofs),
-                     SP_ARRAY(total, coarse_dofs), SP_ARRAY(a->dofs, coarse_dofs),
-                     SP_ARRAY(a->diagonal, coarse_dofs)));
+                     SP_ARRAY(total, coarse_dofs)));
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     diagonal[setup->diagonal_dofs[i]] = setup->diagonal_values[i];
   for (size_t n = 0; n < count; n++) shares[nodes[n]] += 1;
   restrict_diagonal(space, nodes, diagonal, shares, total);
-  for (size_t i = 0; i < coarse_dofs; i++)
-    if (total[i] > 0) {
-      a->dofs[a->count] = (sp_lid)i;
-      a->diagonal[a->count++] = total[i];
-    }
-  return SP_OK;
+  return sp_system_list_diagonal(coarse_dofs, total, &a->count, &a->dofs, &a->diagonal);
 }
 
 static sp_status fill_arrays(const sp_system *fine, const sp_space *space, arrays *a) {

@@ -7,7 +7,6 @@
 #include "io/error.h"
 #include "mesh/reference.h"
 #include "operators/kinds.h"
-#include "operators/precision.h"
 
 /* The quadrature rule of an operator: GLL at the N + 1 nodes if collocated, else GL with N + 2
  * points. Local. */

@@ -74,21 +74,6 @@ SP_INLINE void add_direction(int slow, int n, int fast, const double *squares, c
     }
 }
 
-/* The same for lines of contiguous points, fast = 1. */
-SP_INLINE void add_first_direction(int slow, int n, const double *squares, const double *in,
-                                   double *out) {
-  for (int s = 0; s < slow; s++) {
-    double *restrict target = &out[s * n];
-    const double *restrict source = &in[s * n];
-    for (int i = 0; i < n; i++) {
-      double sum = target[i];
-#pragma GCC unroll 16
-      for (int m = 0; m < n; m++) sum += squares[m * n + i] * source[m];
-      target[i] = sum;
-    }
-  }
-}
-
 /* The basis is 1 at its own node and 0 at the others: the sum over points reduces to a line for one
  * direction, and to the node for two different ones. The latter count only if both coordinates are
  * ends, since GLL derivatives D_ii are zero elsewhere. */
@@ -99,7 +84,7 @@ SP_INLINE void add_lines(int n, const double *differentiation, double mass, cons
   const double end[2] = {differentiation[0], differentiation[n * n - 1]};
   multiply_entries(n * n, differentiation, differentiation, squares);
   for (int p = 0; p < nodes; p++) diagonal[p] = mass * factors[SP_G_WJ * nodes + p];
-  add_first_direction(n * n, n, squares, &factors[SP_G_RR * nodes], diagonal);
+  add_direction(n * n, n, 1, squares, &factors[SP_G_RR * nodes], diagonal);
   add_direction(n, n, n, squares, &factors[SP_G_SS * nodes], diagonal);
   add_direction(1, n, n * n, squares, &factors[SP_G_TT * nodes], diagonal);
   for (int side = 0; side < 4; side++) {

@@ -5,19 +5,10 @@
 
 struct sp_exchange {
   MPI_Comm comm;
-  int neighbours;
-  int *ranks;            /* [neighbours] */
-  sp_lid *start;         /* [neighbours + 1] into the buffers */
-  sp_lid *dofs;          /* [start[neighbours]]: DOFs to send */
+  sp_exchange_plan plan;
   void *sent, *received; /* doubles or floats */
   MPI_Request *requests; /* [2 neighbours] */
   double waited;         /* seconds in sp_exchange_end */
-  /* Distinct shared DOFs, and for each its contributions in the order of ranks: indices in
-   * `received`, or SP_OWN_VALUE. */
-  sp_lid targets;
-  sp_lid *target;       /* [targets] */
-  sp_lid *source_start; /* [targets + 1] */
-  sp_lid *sources;
 };
 
 typedef struct contribution {
@@ -33,41 +24,39 @@ static int compare_contributions(const void *left, const void *right) {
 }
 
 /* Sort the received values, and the rank's own value once per DOF, by DOF and rank. */
-static sp_status plan_targets(sp_exchange *exchange) {
-  const size_t shared = (size_t)exchange->start[exchange->neighbours];
-  const int rank = sp_comm_rank(exchange->comm);
+static sp_status plan_targets(int rank, sp_exchange_plan *plan) {
+  const size_t shared = (size_t)plan->start[plan->neighbours];
   SP_OWNED contribution *list = NULL;
   SP_TRY(sp_allocate(2 * shared, sizeof *list, "exchange", &list));
   size_t n = 0;
-  for (int b = 0; b < exchange->neighbours; b++)
-    for (sp_lid s = exchange->start[b]; s < exchange->start[b + 1]; s++) {
-      list[n++] = (contribution){exchange->dofs[s], exchange->ranks[b], s};
-      list[n++] = (contribution){exchange->dofs[s], rank, SP_OWN_VALUE};
+  for (int b = 0; b < plan->neighbours; b++)
+    for (sp_lid s = plan->start[b]; s < plan->start[b + 1]; s++) {
+      list[n++] = (contribution){plan->dofs[s], plan->ranks[b], s};
+      list[n++] = (contribution){plan->dofs[s], rank, SP_OWN_VALUE};
     }
   if (n > 0) qsort(list, n, sizeof *list, compare_contributions);
-  SP_TRY(SP_ALLOCATE("exchange", SP_ARRAY(exchange->target, shared),
-                     SP_ARRAY(exchange->source_start, shared + 1), SP_ARRAY(exchange->sources, n)));
+  SP_TRY(SP_ALLOCATE("exchange", SP_ARRAY(plan->target, shared),
+                     SP_ARRAY(plan->source_start, shared + 1), SP_ARRAY(plan->sources, n)));
   sp_lid sources = 0;
   for (size_t i = 0; i < n; i++) {
     if (i > 0 && compare_contributions(&list[i], &list[i - 1]) == 0)
       continue; /* own value, repeated */
-    if (i == 0 || list[i].dof != list[i - 1].dof)
-      exchange->target[exchange->targets++] = list[i].dof;
-    exchange->sources[sources++] = list[i].source;
-    exchange->source_start[exchange->targets] = sources;
+    if (i == 0 || list[i].dof != list[i - 1].dof) plan->target[plan->targets++] = list[i].dof;
+    plan->sources[sources++] = list[i].source;
+    plan->source_start[plan->targets] = sources;
   }
   return SP_OK;
 }
 
 static sp_status allocate_neighbours(size_t neighbours, sp_exchange *exchange) {
-  exchange->neighbours = (int)neighbours;
-  return SP_ALLOCATE("exchange", SP_ARRAY(exchange->ranks, neighbours),
-                     SP_ARRAY(exchange->start, neighbours + 1),
+  exchange->plan.neighbours = (int)neighbours;
+  return SP_ALLOCATE("exchange", SP_ARRAY(exchange->plan.ranks, neighbours),
+                     SP_ARRAY(exchange->plan.start, neighbours + 1),
                      SP_ARRAY(exchange->requests, 2 * neighbours));
 }
 
 static sp_status allocate_buffers(size_t shared, sp_exchange *exchange) {
-  SP_TRY(sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->dofs));
+  SP_TRY(sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->plan.dofs));
   SP_TRY(sp_allocate(shared, sizeof(double), "exchange", &exchange->sent));
   return sp_allocate(shared, sizeof(double), "exchange", &exchange->received);
 }
@@ -77,133 +66,121 @@ static sp_status build_plan(const sp_numbering *numbering, sp_exchange *exchange
   const size_t shared = (size_t)numbering->shared_start[neighbours];
   SP_TRY(allocate_neighbours(neighbours, exchange));
   SP_TRY(allocate_buffers(shared, exchange));
-  memcpy(exchange->ranks, numbering->neighbour_ranks, neighbours * sizeof(int));
-  memcpy(exchange->start, numbering->shared_start, (neighbours + 1) * sizeof(sp_lid));
-  memcpy(exchange->dofs, numbering->shared, shared * sizeof(sp_lid));
-  return plan_targets(exchange);
+  memcpy(exchange->plan.ranks, numbering->neighbour_ranks, neighbours * sizeof(int));
+  memcpy(exchange->plan.start, numbering->shared_start, (neighbours + 1) * sizeof(sp_lid));
+  memcpy(exchange->plan.dofs, numbering->shared, shared * sizeof(sp_lid));
+  return plan_targets(sp_comm_rank(exchange->comm), &exchange->plan);
 }
 
-/* Send and receive counts are equal: the larger count of the two ranks. */
-static sp_status start_gather(const int *counts, int rank, sp_exchange *exchange) {
+/* Each entry of another rank is a target with one source. Send and receive counts are equal: the
+ * larger count of the two ranks. A rank that receives more than it has pads its message with entry
+ * 0. */
+static sp_status build_gather(const int *counts, sp_exchange *exchange) {
+  const int rank = sp_comm_rank(exchange->comm), ranks = sp_comm_size(exchange->comm);
+  sp_exchange_plan *plan = &exchange->plan;
+  sp_lid own = 0, others = 0;
   size_t shared = 0;
-  for (int b = 0; b < exchange->neighbours; b++) {
-    const int other = b < rank ? b : b + 1;
-    exchange->ranks[b] = other;
-    shared += (size_t)(counts[other] > counts[rank] ? counts[other] : counts[rank]);
+  SP_TRY(allocate_neighbours((size_t)ranks - 1, exchange));
+  for (int r = 0, b = 0; r < ranks; r++) {
+    own += r < rank ? counts[r] : 0;
+    if (r == rank) continue;
+    others += counts[r];
+    plan->ranks[b] = r;
+    shared += (size_t)(counts[r] > counts[rank] ? counts[r] : counts[rank]);
     if (shared > INT32_MAX)
       return sp_fail(SP_ERR_SYSTEM, "exchange: more than %d values per rank", INT32_MAX);
-    exchange->start[b + 1] = (sp_lid)shared;
+    plan->start[++b] = (sp_lid)shared;
   }
-  return allocate_buffers(shared, exchange);
-}
-
-/* Each entry of another rank is a target with one source. A rank that receives more than it has
- * pads its message with entry 0. */
-static sp_status build_gather(const int *counts, int rank, int ranks, sp_exchange *e) {
-  sp_lid own = 0, others = 0;
-  SP_TRY(allocate_neighbours((size_t)ranks - 1, e));
-  SP_TRY(start_gather(counts, rank, e));
-  for (int r = 0; r < ranks; r++) {
-    own += r < rank ? counts[r] : 0;
-    others += r != rank ? counts[r] : 0;
-  }
-  SP_TRY(SP_ALLOCATE("exchange", SP_ARRAY(e->target, others),
-                     SP_ARRAY(e->source_start, (size_t)others + 1), SP_ARRAY(e->sources, others)));
+  SP_TRY(allocate_buffers(shared, exchange));
+  SP_TRY(SP_ALLOCATE("exchange", SP_ARRAY(plan->target, others),
+                     SP_ARRAY(plan->source_start, (size_t)others + 1),
+                     SP_ARRAY(plan->sources, others)));
   for (int r = 0, b = 0, first = 0; r < ranks; first += counts[r++]) {
     if (r == rank) continue;
-    for (sp_lid n = 0, s = e->start[b]; s < e->start[b + 1]; n++, s++) {
-      e->dofs[s] = n < counts[rank] ? own + n : 0;
+    for (sp_lid n = 0, s = plan->start[b]; s < plan->start[b + 1]; n++, s++) {
+      plan->dofs[s] = n < counts[rank] ? own + n : 0;
       if (n >= counts[r]) continue;
-      e->target[e->targets] = first + n;
-      e->sources[e->targets++] = s;
-      e->source_start[e->targets] = e->targets;
+      plan->target[plan->targets] = first + n;
+      plan->sources[plan->targets++] = s;
+      plan->source_start[plan->targets] = plan->targets;
     }
     b++;
   }
   return SP_OK;
 }
 
-static sp_status finish_create(MPI_Comm comm, sp_status status, sp_exchange **exchange) {
+/* From `numbering` or, if that is NULL, as a gather of counts[rank]. */
+static sp_status create_exchange(MPI_Comm comm, const sp_numbering *numbering, const int *counts,
+                                 sp_exchange **out) {
+  sp_status status = sp_allocate(1, sizeof **out, "exchange", out);
+  if (!status) {
+    (*out)->comm = comm;
+    status = numbering ? build_plan(numbering, *out) : build_gather(counts, *out);
+  }
   status = sp_agree(comm, status);
-  if (status) sp_exchange_destroy(exchange);
+  if (status) sp_exchange_destroy(out);
   return status;
 }
 
 sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_exchange **out) {
-  sp_status status = sp_allocate(1, sizeof **out, "exchange", out);
-  if (!status) {
-    (*out)->comm = comm;
-    status = build_plan(numbering, *out);
-  }
-  return finish_create(comm, status, out);
+  return create_exchange(comm, numbering, NULL, out);
 }
 
 sp_status sp_exchange_create_gather(MPI_Comm comm, const int *counts, sp_exchange **out) {
-  const int rank = sp_comm_rank(comm), ranks = sp_comm_size(comm);
-  sp_status status = sp_allocate(1, sizeof **out, "exchange", out);
-  if (!status) {
-    (*out)->comm = comm;
-    status = build_gather(counts, rank, ranks, *out);
-  }
-  return finish_create(comm, status, out);
+  return create_exchange(comm, NULL, counts, out);
 }
 
 void sp_exchange_destroy(sp_exchange **exchange) {
   if (!*exchange) return;
-  SP_FREE((*exchange)->ranks, (*exchange)->start, (*exchange)->dofs, (*exchange)->sent,
-          (*exchange)->received, (*exchange)->requests, (*exchange)->target,
-          (*exchange)->source_start, (*exchange)->sources, *exchange);
+  const sp_exchange_plan *plan = &(*exchange)->plan;
+  SP_FREE(plan->ranks, plan->start, plan->dofs, plan->target, plan->source_start, plan->sources,
+          (*exchange)->sent, (*exchange)->received, (*exchange)->requests, *exchange);
   *exchange = NULL;
 }
 
 sp_exchange_plan sp_exchange_plan_of(const sp_exchange *exchange) {
-  return (sp_exchange_plan){.neighbours = exchange->neighbours,
-                            .ranks = exchange->ranks,
-                            .start = exchange->start,
-                            .dofs = exchange->dofs,
-                            .targets = exchange->targets,
-                            .target = exchange->target,
-                            .source_start = exchange->source_start,
-                            .sources = exchange->sources};
+  return exchange->plan;
 }
 
 void sp_exchange_begin_packed(sp_exchange *exchange, sp_precision precision, const void *sent,
                               void *received) {
-  const int neighbours = exchange->neighbours;
+  const sp_exchange_plan *plan = &exchange->plan;
   const MPI_Datatype type = precision == SP_SINGLE ? MPI_FLOAT : MPI_DOUBLE;
   const size_t bytes = sp_precision_bytes(precision);
-  for (int b = 0; b < neighbours; b++) {
-    const sp_lid begin = exchange->start[b], n = exchange->start[b + 1] - begin;
-    MPI_Irecv((char *)received + (size_t)begin * bytes, n, type, exchange->ranks[b], 0,
-              exchange->comm, &exchange->requests[b]);
+  for (int b = 0; b < plan->neighbours; b++) {
+    const sp_lid begin = plan->start[b], n = plan->start[b + 1] - begin;
+    MPI_Irecv((char *)received + (size_t)begin * bytes, n, type, plan->ranks[b], 0, exchange->comm,
+              &exchange->requests[b]);
   }
-  for (int b = 0; b < neighbours; b++) {
-    const sp_lid begin = exchange->start[b], n = exchange->start[b + 1] - begin;
-    MPI_Isend((const char *)sent + (size_t)begin * bytes, n, type, exchange->ranks[b], 0,
-              exchange->comm, &exchange->requests[neighbours + b]);
+  for (int b = 0; b < plan->neighbours; b++) {
+    const sp_lid begin = plan->start[b], n = plan->start[b + 1] - begin;
+    MPI_Isend((const char *)sent + (size_t)begin * bytes, n, type, plan->ranks[b], 0,
+              exchange->comm, &exchange->requests[plan->neighbours + b]);
   }
 }
 
 void sp_exchange_end_packed(sp_exchange *exchange) {
-  MPI_Waitall(2 * exchange->neighbours, exchange->requests, MPI_STATUSES_IGNORE);
+  MPI_Waitall(2 * exchange->plan.neighbours, exchange->requests, MPI_STATUSES_IGNORE);
 }
 
 /* Pack the shared values, and combine the received ones, for one type of number. */
 #define DEFINE_PACK_AND_COMBINE(real)                                                              \
   static void pack_##real(sp_exchange *exchange, const real *values) {                             \
+    const sp_exchange_plan *plan = &exchange->plan;                                                \
     real *sent = exchange->sent;                                                                   \
-    const sp_lid shared = exchange->start[exchange->neighbours];                                   \
-    for (sp_lid s = 0; s < shared; s++) sent[s] = values[exchange->dofs[s]];                       \
+    const sp_lid shared = plan->start[plan->neighbours];                                           \
+    for (sp_lid s = 0; s < shared; s++) sent[s] = values[plan->dofs[s]];                           \
   }                                                                                                \
                                                                                                    \
   static void combine_##real(const sp_exchange *exchange, sp_combine combine, real *values) {      \
+    const sp_exchange_plan *plan = &exchange->plan;                                                \
     const real *received = exchange->received;                                                     \
-    for (sp_lid t = 0; t < exchange->targets; t++) {                                               \
-      const real own = values[exchange->target[t]];                                                \
-      const sp_lid begin = exchange->source_start[t], end = exchange->source_start[t + 1];         \
+    for (sp_lid t = 0; t < plan->targets; t++) {                                                   \
+      const real own = values[plan->target[t]];                                                    \
+      const sp_lid begin = plan->source_start[t], end = plan->source_start[t + 1];                 \
       real result = 0;                                                                             \
       for (sp_lid s = begin; s < end; s++) {                                                       \
-        const sp_lid source = exchange->sources[s];                                                \
+        const sp_lid source = plan->sources[s];                                                    \
         const real value = source == SP_OWN_VALUE ? own : received[source];                        \
         if (s == begin)                                                                            \
           result = value;                                                                          \
@@ -212,7 +189,7 @@ void sp_exchange_end_packed(sp_exchange *exchange) {
         else if (value < result)                                                                   \
           result = value;                                                                          \
       }                                                                                            \
-      values[exchange->target[t]] = result;                                                        \
+      values[plan->target[t]] = result;                                                            \
     }                                                                                              \
   }
 
@@ -228,7 +205,7 @@ void sp_exchange_begin(sp_exchange *exchange, sp_precision precision, const void
 }
 
 void sp_exchange_end(sp_exchange *exchange, sp_precision precision, void *values) {
-  if (exchange->neighbours == 0) return;
+  if (exchange->plan.neighbours == 0) return;
   const double start = MPI_Wtime();
   sp_exchange_end_packed(exchange);
   exchange->waited += MPI_Wtime() - start;

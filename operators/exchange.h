@@ -5,7 +5,7 @@
 #pragma once
 
 #include "mesh/numbering.h"
-#include "operators/precision.h"
+#include "operators/kinds.h"
 
 typedef enum sp_combine { SP_SUM, SP_MIN } sp_combine;
 
@@ -15,14 +15,13 @@ typedef struct sp_exchange sp_exchange;
 enum { SP_OWN_VALUE = -1 };
 typedef struct sp_exchange_plan {
   int neighbours;
-  const int *ranks; /* [neighbours], ascending */
-  const sp_lid
-      *start; /* [neighbours + 1]: entries for neighbour b; send and receive counts are equal */
-  const sp_lid *dofs; /* [start[neighbours]]: DOFs to send; the other rank may need fewer */
+  int *ranks;    /* [neighbours], ascending */
+  sp_lid *start; /* [neighbours + 1]: entries for neighbour b; send and receive counts are equal */
+  sp_lid *dofs;  /* [start[neighbours]]: DOFs to send; the other rank may need fewer */
   /* DOF target[t] becomes the sum of sources source_start[t], ..., source_start[t + 1] - 1 in this
    * order, the order of ranks: indices of entries received, or SP_OWN_VALUE. */
   sp_lid targets;
-  const sp_lid *target, *source_start, *sources;
+  sp_lid *target, *source_start, *sources;
 } sp_exchange_plan;
 
 /* Messages and bytes that a rank sends. */

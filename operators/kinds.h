@@ -1,5 +1,5 @@
-/* The operators and the geometries: their names, and a row of facts per operator. Code outside the
- * backends tests facts, never which operator it is.
+/* The operators, geometries, precisions and transports: their names, and a row of facts per
+ * operator. Code outside the backends tests facts, never which operator it is.
  *
  *     name    operator         quadrature                       solves
  *     mass    M                GL, N + 2 points per direction   the L2 projection M u = f (BP1.0)
@@ -16,24 +16,24 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef enum sp_operator_kind { SP_MASS, SP_BP35, SP_BP30, SP_OPERATORS } sp_operator_kind;
 
 typedef struct sp_operator_row {
-  bool collocated;      /* quadrature at the GLL nodes themselves; else GL with N + 2 points */
-  bool has_stiffness;   /* S + lambda M; else M, without kappa and lambda */
-  bool has_boundary;    /* takes boundary conditions */
-  int factors;          /* doubles per point of stored geometry: the last of SP_FACTORS */
-  int point_flops;      /* per quadrature point, besides interpolation and differentiation */
-  int rate_l2, rate_h1; /* under refinement, errors fall like h^(N + rate) */
-  bool boundary_layer;  /* for even N, errors are larger along the boundary (solver/results/rates.h)
-                         */
+  bool collocated;     /* quadrature at the GLL nodes themselves; else GL with N + 2 points */
+  bool has_stiffness;  /* S + lambda M; else M, without kappa and lambda */
+  bool has_boundary;   /* takes boundary conditions */
+  int factors;         /* doubles per point of stored geometry: the last of SP_FACTORS */
+  int point_flops;     /* per quadrature point, besides interpolation and differentiation */
+  bool boundary_layer; /* for even N, errors are larger along the boundary (solver/results/rates.h)
+                        */
 } sp_operator_row;
 
 extern const sp_operator_row sp_operator_rows[SP_OPERATORS];
 
 /* Source of the geometric factors: stored at every quadrature point, or recomputed from the eight
- * corners of the element. `auto` is resolved by operators/geometry_choice.h. */
+ * corners of the element. `auto` is resolved by operators/factors.h. */
 typedef enum sp_geometry_kind {
   SP_GEOMETRY_AUTO,
   SP_GEOMETRY_STORED,
@@ -50,10 +50,26 @@ typedef enum sp_factor_kind {
   SP_FACTOR_KINDS
 } sp_factor_kind;
 
-/* The kind without coefficients and rounding. Local. */
-static inline sp_factor_kind sp_factor_kind_of(sp_geometry_kind geometry) {
-  return geometry == SP_GEOMETRY_TRILINEAR ? SP_FACTORS_TRILINEAR : SP_FACTORS_STORED;
+/* Precision of a vector or an operator. Problems are solved in double; a preconditioner may work in
+ * single. Functions that take a precision take `void *` for arrays of it: double * or float *. */
+typedef enum sp_precision { SP_DOUBLE, SP_SINGLE, SP_PRECISIONS } sp_precision;
+
+/* Bytes per number. Local. */
+static inline size_t sp_precision_bytes(sp_precision precision) {
+  return precision == SP_SINGLE ? sizeof(float) : sizeof(double);
 }
 
-/* Names in a case, by sp_operator_kind and sp_geometry_kind; both lists end with NULL. */
-extern const char *const sp_operator_names[], *const sp_geometry_names[];
+/* Transport of the values of shared DOFs between GPUs of different ranks; between CPUs it is MPI.
+ */
+typedef enum sp_transport {
+  SP_TRANSPORT_AUTO,       /* the first possible one, in this order */
+  SP_TRANSPORT_PEER,       /* GPUs write to each other's memory */
+  SP_TRANSPORT_CUDA_AWARE, /* MPI reads and writes GPU memory */
+  SP_TRANSPORT_NCCL,
+  SP_TRANSPORT_STAGED /* through pinned host memory */
+} sp_transport;
+
+/* Names in a case, by sp_operator_kind, sp_geometry_kind and sp_transport; each list ends in NULL.
+ */
+extern const char *const sp_operator_names[], *const sp_geometry_names[],
+                                                  *const sp_transport_names[];

@@ -78,6 +78,20 @@ sp_status sp_system_robin_energy(const sp_system *system, const sp_vector *v, do
   return SP_OK;
 }
 
+sp_status sp_system_list_diagonal(size_t dofs, const double *diagonal, sp_lid *count, sp_lid **list,
+                                  double **values) {
+  *count = 0;
+  for (size_t i = 0; i < dofs; i++) *count += diagonal[i] > 0;
+  SP_TRY(SP_ALLOCATE("Robin faces", SP_ARRAY(*list, *count), SP_ARRAY(*values, *count)));
+  sp_lid next = 0;
+  for (size_t i = 0; i < dofs; i++)
+    if (diagonal[i] > 0) {
+      (*list)[next] = (sp_lid)i;
+      (*values)[next++] = diagonal[i];
+    }
+  return SP_OK;
+}
+
 typedef struct averages {
   const sp_operator_setup *bars;
   int rows, columns;
@@ -136,10 +150,6 @@ int sp_system_bar_direction(const sp_operator_setup *setup, sp_lid element) {
     for (int edge = 0; edge < 4; edge++)
       if (!setup->constrained || !setup->constrained[nodes[sp_edge_node(n, d, edge, 1)]]) return d;
   return -1;
-}
-
-sp_status sp_system_build(sp_system *system) {
-  return sp_operator_create(&system->setup, &system->op);
 }
 
 sp_status sp_system_find_boxes(sp_system *system) {

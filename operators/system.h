@@ -23,8 +23,8 @@ typedef struct sp_system {
   sp_mesh *own_mesh;       /* the space's mesh if the system owns it, else NULL */
   sp_operator_setup setup; /* the definition, with arrays that the system owns */
   sp_constants constants;  /* with arrays that the system owns */
-  sp_operator *op;         /* in double precision; NULL before sp_system_build */
-  sp_separable *boxes;     /* [elements]; NULL before sp_system_find_boxes */
+  sp_operator *op;     /* in double precision, made from `setup` by the caller; destroyed here */
+  sp_separable *boxes; /* [elements]; NULL before sp_system_find_boxes */
 } sp_system;
 
 /* Takes ownership of the arrays of `setup` (from sp_allocate), of the constants, and of the space
@@ -63,12 +63,14 @@ void sp_system_forget_coefficients(sp_system *system);
 sp_status sp_system_robin_energy(const sp_system *system, const sp_vector *v, double *host,
                                  double *energy);
 
+/* List the entries > 0 of diagonal[dofs] as the diagonal of an sp_operator_setup. The caller frees
+ * both arrays, also after an error. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_system_list_diagonal(size_t dofs, const double *diagonal, sp_lid *count, sp_lid **list,
+                                  double **values);
+
 /* The direction of an element's edges that a subspace of bars keeps (operators/schwarz/bars.h); -1
  * for none, as at order 1. Local. */
 int sp_system_bar_direction(const sp_operator_setup *setup, sp_lid element);
-
-/* Create the operator. Errors: as sp_operator_create. Collective. */
-sp_status sp_system_build(sp_system *system);
 
 /* Fill system->boxes by sp_separable_fill if they are NULL. They may be freed and set to NULL at
  * any time. Errors: as sp_separable_fill. Collective. */

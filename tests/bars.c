@@ -100,7 +100,7 @@ static void check_space(const bench *b, int order, bool mixed) {
   sp_system *fine, *bars = NULL;
   sp_system other = {.space = space, .setup = with_diagonal};
   require(sp_system_create(&setup, NULL, NULL, &fine));
-  require(sp_system_build(fine));
+  require(sp_operator_create(&fine->setup, &fine->op));
   CHECK_OK(sp_bars_create(&other, &bars));
   CHECK(bars != NULL, "no bars at order %d", order);
   if (bars) {

@@ -142,7 +142,7 @@ static void cycle_create(const sp_box *box, bool nested, int order, problem_t pr
     c->systems[i] = make_system(&problem, space, true);
     if (i == 0) require(sp_multigrid_find_bars(&c->options, c->systems));
   }
-  require(sp_system_build(c->systems[0]));
+  require(sp_operator_create(&c->systems[0]->setup, &c->systems[0]->op));
   if (nested) add_meshes(&c->options, c->systems);
   require(sp_multigrid_start_coarse(c->systems[c->options.levels - 1], &c->options, &coarse));
   require(sp_multigrid_create(&c->options, c->systems, &coarse, &c->preconditioner));

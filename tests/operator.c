@@ -6,10 +6,9 @@
 
 #include "operators/counts.h"
 #include "operators/factors.h"
-#include "operators/geometry_choice.h"
 #include "operators/host/layout.h"
 #include "operators/host/memory.h"
-#include "operators/host/sets.h"
+#include "operators/host/device.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 #include "tests/reference_operator.h"
@@ -109,8 +108,10 @@ static void check_instruction_sets(const sp_operator_setup *setup, const double 
  * blocks of `lanes` elements begin with those that touch other ranks, [block][Np][lanes]. */
 static size_t entry(const bench *b, const sp_mesh *mesh, sp_precision precision, size_t np,
                     sp_lid element, size_t node) {
-  if (b->backend != &sp_backend_host) return (size_t)element * np + node;
-  const sp_lid lanes = sp_host_lanes(sp_host_best_kernels(), precision), halo = mesh->halo_elements;
+  const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
+  if (b->backend != &sp_backend_host || sp_host_usable_kernels(usable) == 0)
+    return (size_t)element * np + node;
+  const sp_lid lanes = sp_host_lanes(usable[0], precision), halo = mesh->halo_elements;
   const bool inner = element >= halo;
   const sp_lid e = inner ? element - halo : element;
   const sp_lid block = e / lanes + (inner ? (halo + lanes - 1) / lanes : 0);

@@ -1,7 +1,7 @@
 /* Spaces on a device: the numbering of their mesh, and the sum over ranks of vectors in either
  * precision, to the bits of the sum in host memory; several spaces side by side. With the argument
  * `cuda` on a GPU. Torn spaces. */
-#include "operators/torn.h"
+#include "operators/space.h"
 
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "io/threads.h"
-#include "operators/host/sets.h"
+#include "operators/host/device.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 

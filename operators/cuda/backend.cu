@@ -399,8 +399,7 @@ static const sp_backend table = {
     .direction = cuda_direction,
     .update = cuda_update,
     .sums = cuda_sums,
-    .faster_in_one_sweep = NULL, /* replaced by whole iterations without the host */
-    .sweep = NULL,
+    .sweep = NULL, /* replaced by whole iterations without the host */
     .iterate = cuda_iterate,
 };
 

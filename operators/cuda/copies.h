@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "io/error.h"
-#include "operators/precision.h"
+#include "operators/kinds.h"
 
 #ifdef __cplusplus
 extern "C" {

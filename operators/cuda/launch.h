@@ -8,7 +8,6 @@
 
 #include "mesh/reference.h"
 #include "operators/kinds.h"
-#include "operators/precision.h"
 
 /* Packed node index: local DOF plus two flags, in one unsigned. For nodes on the surface of an
  * element; with patches for all nodes. */

@@ -9,12 +9,7 @@
 #include "operators/factors.h"
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
-#include "operators/host/matrix.h"
 #include "operators/host/memory.h"
-#include "operators/host/schwarz.h"
-#include "operators/host/sets.h"
-#include "operators/host/transfer.h"
-#include "operators/host/vector_calls.h"
 
 struct sp_device_space {
   sp_exchange *exchange; /* borrowed */
@@ -50,18 +45,37 @@ struct sp_local_operator {
   double sums[2];
 };
 
+int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]) {
+  int count = 0;
+#ifdef SP_HOST_HAS_avx512
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd"))
+    usable[count++] = &sp_host_kernels_avx512;
+#endif
+#ifdef SP_HOST_HAS_avx2
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi2"))
+    usable[count++] = &sp_host_kernels_avx2;
+#endif
+#ifdef SP_HOST_HAS_generic
+  usable[count++] = &sp_host_kernels_generic;
+#endif
+  return count;
+}
+
 static sp_status host_open(MPI_Comm comm, sp_device **out) {
-  const sp_host_kernels *kernels = sp_host_best_kernels();
+  const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
   (void)comm;
   *out = NULL;
-  if (!kernels)
+  if (sp_host_usable_kernels(usable) == 0)
     return sp_fail(SP_ERR_INPUT,
                    "this program has no kernels for this processor: build it with the set "
                    "'generic' in SP_HOST_KERNEL_SETS");
   SP_TRY(sp_allocate(1, sizeof **out, "device", out));
-  (*out)->kernels = kernels;
+  (*out)->kernels = usable[0];
   const int length = snprintf((*out)->description, sizeof(*out)->description, "CPU, %s kernels",
-                              kernels->instruction_set);
+                              usable[0]->instruction_set);
   if (sp_team_size() > 1)
     snprintf((*out)->description + length, sizeof(*out)->description - (size_t)length,
              ", %d threads", sp_team_size());
@@ -88,12 +102,8 @@ static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order, b
 
 static sp_status host_vector_create(sp_device *device, sp_precision precision, size_t count,
                                     void *out) {
-  void *memory = NULL;
   (void)device;
-  const sp_status status =
-      sp_host_allocate(count, sp_precision_bytes(precision), "vector", &memory);
-  memcpy(out, &memory, sizeof memory);
-  return status;
+  return sp_host_allocate(count, sp_precision_bytes(precision), "vector", out);
 }
 
 static void host_vector_destroy(sp_device *device, void *vector) {
@@ -243,15 +253,12 @@ static void touch_before(const sp_local_operator *local, int thread) {
 static void sweep_part(void *context, int thread) {
   const team_sweep *team = context;
   const sp_local_operator *local = team->local;
-  const sp_host_seams *seams = &local->layout.seams;
   if (team->part == HALO) touch_before(local, thread);
   sweep_share(local, team->part, thread);
   if (local->layout.threads == 1) return;
   sp_team_wait();
-  const sp_host_run ready = share_of_thread(local, team->part == HALO ? 0 : seams->ready[HALO],
-                                            seams->ready[team->part], thread);
-  sp_host_seams_sum(seams, local->precision, ready.begin, ready.end,
-                    local->members[thread].sweep.y);
+  sp_host_seams_finish(&local->layout.seams, local->precision, team->part, false, thread,
+                       local->layout.threads, local->members[thread].sweep.y);
 }
 
 static void sweep_unassembled(void *context, int thread) {
@@ -369,14 +376,6 @@ static void complete_late(void *context, int thread) {
                                &local->layout.last.runs[late.begin]);
 }
 
-/* One sweep is 10 to 30 % slower than two passes up to N = 3, equal at N = 4 and 5, 4 to 20 %
- * faster from N = 6 on (two cores with AVX2, bp3.5, 2.5 M DOFs). */
-static bool host_faster_in_one_sweep(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
-  (void)kind;
-  (void)geometry;
-  return order >= 6;
-}
-
 static sp_status host_sweep(sp_local_operator *local, double alpha, double beta,
                             const sp_cg_arrays *vectors, double sums[SP_CG_SUMS], double *seconds) {
   const int threads = local->layout.threads;
@@ -461,7 +460,9 @@ const sp_backend sp_backend_host = {
     .matrix_apply = sp_host_matrix_apply,
     .direction = host_direction,
     .update = host_update,
-    .faster_in_one_sweep = host_faster_in_one_sweep,
+    /* One sweep is 10 to 30 % slower than two passes up to N = 3, equal at N = 4 and 5, 4 to 20 %
+     * faster from N = 6 on (two cores with AVX2, bp3.5, 2.5 M DOFs). */
+    .sweep_order = 6,
     .sweep = host_sweep,
     .sums = host_sums,
 };

@@ -1,9 +1,9 @@
 /* The host's block kernels: Z, the local operator and Z^T for blocks of elements, one element per
  * lane of the instruction set's vectors. "real" is double or float, the precision of the operator.
  *
- * vectors.c is compiled once per instruction set; kernels.c, local.c, interpolate.c and boxes.c
- * once per instruction set and precision (vector.h). The build names their tables, and sets.h
- * chooses among them. */
+ * vectors.c is compiled once per instruction set; kernels.c, local.c and blocks.c
+ * once per instruction set and precision (vector.h). The build names their tables, and
+ * backend.c chooses among them. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,11 +14,9 @@
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 #include "operators/backend.h"
-#include "operators/host/boxes.h"
-#include "operators/host/interpolate.h"
+#include "operators/host/blocks.h"
 #include "operators/host/seams.h"
 #include "operators/kinds.h"
-#include "operators/precision.h"
 
 enum { SP_VECTOR_BYTES = 64 }; /* the widest vector of all instruction sets */
 
@@ -53,7 +51,7 @@ typedef struct sp_host_tables {
    * node[entity_end[e]]. */
   int entities;
   short entity_end[SP_HOST_ENTITIES];
-  int prefetched; /* prefetch stored factors up to this number of points per direction (sets.h) */
+  int prefetched; /* prefetch stored factors up to this number of points per direction */
 } sp_host_tables;
 
 typedef struct sp_host_block {
@@ -140,12 +138,6 @@ typedef void sp_host_sweep_function(const sp_host_layout *, const sp_host_tables
 /* First touch of entries before a sweep: the hook `touch`, then y = 0. */
 typedef void sp_host_touch_function(const sp_host_sweep *, sp_lid count, const sp_host_run *runs);
 
-/* x += alpha p, r -= alpha Ap over n entries; sums[0] = r.r and sums[1] = r.D^-1 r over the first
- * `owned` of them (inverse_diagonal NULL: D = 1). */
-typedef void sp_host_update_function(sp_lid owned, sp_lid n, double alpha, const double *p,
-                                     const double *ap, const double *inverse_diagonal, double *x,
-                                     double *r, double sums[2]);
-
 enum { SP_HOST_DOUBLES = SP_VECTOR_BYTES / sizeof(double) };
 
 /* The vectors and sums of CG during a sweep that applies the operator to its direction. */
@@ -159,10 +151,9 @@ typedef struct sp_host_cg {
 
 /* Vector operations as in operators/backend.h, by precision, and pass 2 of CG, in double. */
 typedef struct sp_host_vectors {
-  sp_host_update_function *update;
-  /* On entries of an sp_host_cg. direct: p = D^-1 z + beta p. step: x += alpha p, r -= alpha ap
-   * with sums of r, then direct. add_products: sums of ap. */
-  sp_host_run_function *direct, *step, *add_products;
+  /* On entries of an sp_host_cg. update: x += alpha p, r -= alpha ap with sums of r. direct: p =
+   * D^-1 z + beta p. step: update, then direct with z = r. add_products: sums of ap. */
+  sp_host_run_function *update, *direct, *step, *add_products;
   void (*combine[SP_PRECISIONS])(size_t n, int terms, const double *weights, const void *const *x,
                                  void *y);
   void (*multiply[SP_PRECISIONS])(size_t n, const void *x, const void *y, void *z);
@@ -183,8 +174,7 @@ typedef struct sp_host_kernels {
   int vector_bytes;
   const sp_host_operators *operators[SP_PRECISIONS];
   const sp_host_vectors *vectors;
-  const sp_host_interpolate *interpolate[SP_PRECISIONS];
-  const sp_host_box_kernels *boxes[SP_PRECISIONS];
+  const sp_host_block_kernels *blocks[SP_PRECISIONS];
 } sp_host_kernels;
 
 /* Lanes of a vector = elements of a block. Local. */

@@ -8,19 +8,7 @@
 #include "operators/counts.h"
 #include "operators/factors.h"
 #include "operators/host/memory.h"
-#include "operators/host/sets.h"
 #include "operators/space.h"
-
-static void store_value(sp_precision precision, double value, size_t index, void *array) {
-  if (precision == SP_SINGLE)
-    ((float *)array)[index] = (float)value;
-  else
-    ((double *)array)[index] = value;
-}
-
-void sp_host_round(sp_precision precision, size_t count, const double *from, void *to) {
-  for (size_t i = 0; i < count; i++) store_value(precision, from[i], i, to);
-}
 
 /* First element of a block: halo elements fill the first blocks; the other elements start a new
  * block. */
@@ -120,8 +108,8 @@ static void pack_recomputed(const sp_operator_setup *setup, sp_lid begin, sp_lid
     else
       sp_operator_trilinear(setup, e, coefficients);
     for (int c = 0; c < count; c++)
-      store_value(layout->precision, coefficients[c], at + (size_t)(c * layout->lanes + lane),
-                  layout->factors);
+      sp_host_store(layout->precision, coefficients[c], at + (size_t)(c * layout->lanes + lane),
+                    layout->factors);
   }
 }
 
@@ -138,8 +126,8 @@ static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule
   for (size_t p = 0; p < points; p++)
     for (size_t f = 0; f < count; f++)
       for (size_t lane = 0; lane < (size_t)(end - begin); lane++)
-        store_value(layout->precision, elements[(lane * SP_FACTORS + first + f) * points + p],
-                    at + (p * count + f) * lanes + lane, layout->factors);
+        sp_host_store(layout->precision, elements[(lane * SP_FACTORS + first + f) * points + p],
+                      at + (p * count + f) * lanes + lane, layout->factors);
   return SP_OK;
 }
 
@@ -177,12 +165,8 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
                                 .compute = pack_blocks});
 }
 
-/* Make lists of the owned DOFs on surfaces, [begin, owned): DOF d is in list block[d - begin], or
+/* The lists of owned DOFs on surfaces, [begin, owned): DOF d is in list block[d - begin], or
  * `blocks` if it belongs to no block. */
-static sp_lid surface_begin(const sp_operator_setup *setup) {
-  return setup->space->numbering->class_start[SP_FACE_DOFS];
-}
-
 static void exclude_seams(const sp_host_layout *layout, sp_lid begin, sp_lid *block) {
   for (sp_lid s = 0; s < layout->seams.count; s++)
     if (layout->seams.dofs[s] < layout->owned)
@@ -244,7 +228,7 @@ static sp_status list_runs(const sp_host_layout *layout, sp_lid begin, const sp_
 
 static sp_status make_lists(const sp_operator_setup *setup, const sp_host_tables *tables,
                             sp_host_layout *layout) {
-  const sp_lid begin = surface_begin(setup);
+  const sp_lid begin = setup->space->numbering->class_start[SP_FACE_DOFS];
   SP_OWNED sp_lid *block = NULL;
   if (layout->threads == 1 && !setup->one_sweep) return SP_OK;
   SP_TRY(sp_allocate((size_t)(layout->owned - begin), sizeof *block, "runs of DOFs", &block));
@@ -348,6 +332,20 @@ static void order_nodes(int order, sp_host_tables *tables) {
   }
 }
 
+/* The largest number of points per direction for which an operator prefetches its stored factors.
+ * With 64-byte vectors on Intel processors, large elements get slower by it (README.md,
+ * "Measured").
+ */
+static int prefetched_points(const sp_host_kernels *kernels, sp_operator_kind kind) {
+#ifdef __x86_64__
+  if (kernels->vector_bytes == 64 && __builtin_cpu_is("intel"))
+    return sp_operator_rows[kind].collocated ? 9 : 6;
+#endif
+  (void)kernels;
+  (void)kind;
+  return SP_MAX_M;
+}
+
 void sp_host_tables_fill(const sp_host_kernels *kernels, sp_operator_kind kind, int order,
                          sp_precision precision, sp_host_tables *tables) {
   const sp_reference *reference = sp_reference_get(order);
@@ -355,7 +353,7 @@ void sp_host_tables_fill(const sp_host_kernels *kernels, sp_operator_kind kind, 
   const bool collocated = sp_operator_rows[kind].collocated;
   *tables = (sp_host_tables){.n = order + 1,
                              .points = (order + 1) * (order + 1) * (order + 1),
-                             .prefetched = sp_host_prefetched_points(kernels, kind)};
+                             .prefetched = prefetched_points(kernels, kind)};
   order_nodes(order, tables);
   sp_host_matrices_double m = {0};
   memcpy(m.nodes, rule->nodes, (size_t)rule->n * sizeof(double));

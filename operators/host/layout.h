@@ -5,9 +5,6 @@
 #include "operators/backend.h"
 #include "operators/host/kernels.h"
 
-/* to[i] = from[i], in another precision or the same. Local. */
-void sp_host_round(sp_precision precision, size_t count, const double *from, void *to);
-
 /* Fill *layout for these kernels and the setup's tables (sp_host_tables_fill). The caller frees it
  * with sp_host_layout_free, also after a failure. Errors: SP_ERR_INPUT for an element with a
  * non-positive Jacobian. Local. */

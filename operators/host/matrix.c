@@ -1,10 +1,9 @@
-#include "operators/host/matrix.h"
+#include "operators/host/device.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "io/team.h"
-#include "operators/host/layout.h"
 #include "operators/host/memory.h"
 
 struct sp_device_matrix {
@@ -86,10 +85,7 @@ static void solve_factor(const product *p) {
     double sum = p->a * m->work[i];
     if (p->b != 0)
       sum += p->b * (single ? (double)((const float *)p->z)[i] : ((const double *)p->z)[i]);
-    if (single)
-      ((float *)p->y)[i] = (float)sum;
-    else
-      ((double *)p->y)[i] = sum;
+    sp_host_store(m->precision, sum, i, p->y);
   }
 }
 
@@ -122,11 +118,9 @@ static sp_status copy_sparse(const sp_csr *matrix, sp_device_matrix *m) {
   const size_t rows = (size_t)matrix->rows, entries = (size_t)matrix->start[rows];
   SP_TRY(sp_host_allocate(rows + 1, sizeof *m->start, "matrix", &m->start));
   SP_TRY(sp_host_allocate(entries, sizeof *m->column, "matrix", &m->column));
-  SP_TRY(sp_host_allocate(entries, sp_precision_bytes(m->precision), "matrix", &m->values));
   memcpy(m->start, matrix->start, (rows + 1) * sizeof *m->start);
   memcpy(m->column, matrix->column, entries * sizeof *m->column);
-  sp_host_round(m->precision, entries, matrix->values, m->values);
-  return SP_OK;
+  return sp_host_copy_rounded(m->precision, entries, matrix->values, "matrix", &m->values);
 }
 
 /* Cholesky's factorisation. Replace M by U, row by row: rows below get rank-one updates. A pivot at

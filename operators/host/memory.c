@@ -48,3 +48,14 @@ void sp_host_free(void *memory) {
   memcpy(&block, (char *)memory - sizeof block, sizeof block);
   free(block);
 }
+
+void sp_host_round(sp_precision precision, size_t count, const double *from, void *to) {
+  for (size_t i = 0; i < count; i++) sp_host_store(precision, from[i], i, to);
+}
+
+sp_status sp_host_copy_rounded(sp_precision precision, size_t count, const double *from,
+                               const char *what, void *out) {
+  SP_TRY(sp_host_allocate(count, sp_precision_bytes(precision), what, out));
+  sp_host_round(precision, count, from, *(void **)out);
+  return SP_OK;
+}

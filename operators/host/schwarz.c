@@ -1,11 +1,9 @@
-#include "operators/host/schwarz.h"
+#include "operators/host/device.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/team.h"
-#include "operators/host/device.h"
-#include "operators/host/layout.h"
 #include "operators/host/memory.h"
 #include "operators/space.h"
 
@@ -15,7 +13,6 @@ struct sp_device_schwarz {
   sp_device *device;
   int lanes, threads;
   sp_host_boxes boxes;
-  void *basis, *values, *weights;
   sp_lid *nodes; /* NULL without columns: use the numbering's */
   char *work;    /* [threads][work_bytes] */
 };
@@ -44,26 +41,16 @@ static sp_status pack_lanes(const sp_device_schwarz *s, size_t width, const doub
   return SP_OK;
 }
 
-static sp_status copy_rounded(const sp_device_schwarz *s, size_t count, const double *from,
-                              void **out) {
-  SP_TRY(sp_host_allocate(count, sp_precision_bytes(s->precision), "Schwarz", out));
-  sp_host_round(s->precision, count, from, *out);
-  return SP_OK;
-}
-
 /* Nodes and weights of all elements, in a column's frame; conductances by element. */
-typedef struct framed {
-  double *weights, *conductances;
-} framed;
-
-static void use_frames(const sp_schwarz_setup *setup, sp_lid *nodes, const framed *to) {
+static void use_frames(const sp_schwarz_setup *setup, sp_lid *nodes, double *weights,
+                       double *conductances) {
   const sp_columns *columns = setup->columns;
   const sp_numbering *numbering = setup->space->numbering;
   const int n = numbering->order + 1;
   const size_t points = sp_grid_points(n),
                count = (size_t)setup->space->mesh->hexes->count * points;
   memcpy(nodes, numbering->nodes, count * sizeof *nodes);
-  memcpy(to->weights, setup->weights, count * sizeof *to->weights);
+  memcpy(weights, setup->weights, count * sizeof *weights);
   for (sp_lid c = 0; c < columns->start[columns->count]; c++) {
     const size_t first = (size_t)columns->elements[c] * points;
     size_t index = first;
@@ -72,14 +59,13 @@ static void use_frames(const sp_schwarz_setup *setup, sp_lid *nodes, const frame
         for (int i = 0; i < n; i++, index++) {
           const size_t from = first + sp_frame_node(&columns->frames[c], n, i, j, k);
           nodes[index] = numbering->nodes[from];
-          to->weights[index] = setup->weights[from];
+          weights[index] = setup->weights[from];
         }
-    to->conductances[columns->elements[c]] = setup->conductances[c];
+    conductances[columns->elements[c]] = setup->conductances[c];
   }
 }
 
-static sp_status build_columns(const sp_schwarz_setup *setup, const framed *by_element,
-                               sp_device_schwarz *s) {
+static sp_status build_columns(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   const sp_columns *list = setup->columns;
   const size_t n = (size_t)setup->space->numbering->order + 1, count = (size_t)list->count;
   const size_t elements = (size_t)setup->space->mesh->hexes->count, lanes = (size_t)s->lanes;
@@ -87,14 +73,19 @@ static sp_status build_columns(const sp_schwarz_setup *setup, const framed *by_e
   const size_t padded = (elements + lanes - 1) / lanes * lanes;
   const size_t bytes = sp_precision_bytes(s->precision);
   sp_host_columns *columns = &s->boxes.columns;
+  SP_OWNED double *weights = NULL, *conductances = NULL;
+  SP_TRY(SP_ALLOCATE("Schwarz", SP_ARRAY(weights, elements * n * n * n),
+                     SP_ARRAY(conductances, elements)));
   SP_TRY(sp_host_allocate(elements * n * n * n, sizeof *s->nodes, "Schwarz", &s->nodes));
-  use_frames(setup, s->nodes, by_element);
-  SP_TRY(pack_lanes(s, n * n * n, by_element->weights, &s->weights));
-  SP_TRY(pack_lanes(s, 1, by_element->conductances, &columns->conductances));
-  SP_TRY(copy_rounded(s, 2 * n, setup->end_couplings, &columns->end_couplings));
-  SP_TRY(copy_rounded(s, values, setup->inverse, &columns->inverse));
-  SP_TRY(copy_rounded(s, values, setup->ratio, &columns->ratio));
-  if (setup->ring) SP_TRY(copy_rounded(s, values, setup->ring, &columns->ring));
+  use_frames(setup, s->nodes, weights, conductances);
+  SP_TRY(pack_lanes(s, n * n * n, weights, &s->boxes.weights));
+  SP_TRY(pack_lanes(s, 1, conductances, &columns->conductances));
+  SP_TRY(sp_host_copy_rounded(s->precision, 2 * n, setup->end_couplings, "Schwarz",
+                              &columns->end_couplings));
+  SP_TRY(sp_host_copy_rounded(s->precision, values, setup->inverse, "Schwarz", &columns->inverse));
+  SP_TRY(sp_host_copy_rounded(s->precision, values, setup->ratio, "Schwarz", &columns->ratio));
+  if (setup->ring)
+    SP_TRY(sp_host_copy_rounded(s->precision, values, setup->ring, "Schwarz", &columns->ring));
   SP_TRY(sp_host_allocate(padded * n * n * n, bytes, "Schwarz", &columns->modal));
   SP_TRY(sp_host_allocate(values, bytes, "Schwarz", &columns->above));
   return sp_host_allocate(values, bytes, "Schwarz", &columns->below);
@@ -106,20 +97,12 @@ static sp_status build_schwarz(const sp_schwarz_setup *setup, sp_device_schwarz 
   s->boxes.columns.list = setup->columns;
   s->boxes.columns.interface = setup->interface;
   SP_TRY(sp_host_allocate((size_t)s->threads, work_bytes((int)n - 1), "Schwarz", &s->work));
-  SP_TRY(pack_lanes(s, 3 * n * n, setup->basis, &s->basis));
-  SP_TRY(pack_lanes(s, 3 * n, setup->values, &s->values));
-  if (setup->columns->count > 0) {
-    SP_OWNED double *weights = NULL, *conductances = NULL;
-    SP_TRY(SP_ALLOCATE("Schwarz", SP_ARRAY(weights, elements * n * n * n),
-                       SP_ARRAY(conductances, elements)));
-    SP_TRY(build_columns(setup, &(framed){weights, conductances}, s));
-  } else
-    SP_TRY(pack_lanes(s, n * n * n, setup->weights, &s->weights));
+  SP_TRY(pack_lanes(s, 3 * n * n, setup->basis, &s->boxes.basis));
+  SP_TRY(pack_lanes(s, 3 * n, setup->values, &s->boxes.values));
+  SP_TRY(setup->columns->count > 0 ? build_columns(setup, s)
+                                   : pack_lanes(s, n * n * n, setup->weights, &s->boxes.weights));
   s->boxes.n = (int)n;
   s->boxes.nodes = s->nodes ? s->nodes : setup->space->numbering->nodes;
-  s->boxes.basis = s->basis;
-  s->boxes.values = s->values;
-  s->boxes.weights = s->weights;
   const sp_host_seam_items items = {.threads = s->threads,
                                     .group = s->lanes,
                                     .part_end = {(sp_lid)elements, (sp_lid)elements},
@@ -148,19 +131,16 @@ sp_status sp_host_schwarz_create(sp_device *device, const sp_schwarz_setup *setu
 }
 
 void sp_host_schwarz_destroy(sp_device_schwarz **schwarz) {
-  if (!*schwarz) return;
-  sp_host_free((*schwarz)->basis);
-  sp_host_free((*schwarz)->values);
-  sp_host_free((*schwarz)->weights);
-  sp_host_free((*schwarz)->nodes);
-  sp_host_columns *columns = &(*schwarz)->boxes.columns;
-  void *const arrays[] = {columns->conductances, columns->end_couplings, columns->inverse,
-                          columns->ratio,        columns->ring,          columns->modal,
-                          columns->above,        columns->below};
+  sp_device_schwarz *s = *schwarz;
+  if (!s) return;
+  const sp_host_boxes *b = &s->boxes;
+  const sp_host_columns *c = &b->columns;
+  void *const arrays[] = {b->basis,        b->values,        b->weights, s->nodes, s->work,
+                          c->conductances, c->end_couplings, c->inverse, c->ratio, c->ring,
+                          c->modal,        c->above,         c->below};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) sp_host_free(arrays[i]);
-  sp_host_free((*schwarz)->work);
-  sp_host_seams_free(&(*schwarz)->boxes.seams);
-  free(*schwarz);
+  sp_host_seams_free(&s->boxes.seams);
+  free(s);
   *schwarz = NULL;
 }
 
@@ -174,12 +154,11 @@ typedef struct team_solve {
 static void solve_share(void *context, int thread) {
   const team_solve *team = context;
   const sp_device_schwarz *s = team->schwarz;
-  const sp_host_seams *seams = &s->boxes.seams;
   const sp_lid elements = s->space->mesh->hexes->count;
   const sp_host_elements mine = {sp_host_share(elements, s->lanes, thread, s->threads),
                                  sp_host_share(elements, s->lanes, thread + 1, s->threads),
                                  s->work + (size_t)thread * work_bytes(s->space->numbering->order)};
-  const sp_host_box_kernels *kernels = s->device->kernels->boxes[s->precision];
+  const sp_host_block_kernels *kernels = s->device->kernels->blocks[s->precision];
   const sp_lid columns = s->boxes.columns.list->count;
   kernels->solve(&s->boxes, &mine, team->r, team->z);
   sp_team_wait();
@@ -190,8 +169,7 @@ static void solve_share(void *context, int thread) {
     kernels->finish(&s->boxes, &mine, team->z);
     sp_team_wait();
   }
-  sp_host_seams_sum(seams, s->precision, sp_host_share(seams->count, 1, thread, s->threads),
-                    sp_host_share(seams->count, 1, thread + 1, s->threads), team->z);
+  sp_host_seams_finish(&s->boxes.seams, s->precision, 0, false, thread, s->threads, team->z);
 }
 
 sp_status sp_host_schwarz_apply(sp_device_schwarz *s, const void *r, void *z) {

@@ -1,7 +1,5 @@
 #include "operators/host/seams.h"
 
-#include <stdbool.h>
-
 #include "operators/host/memory.h"
 
 enum { NOBODY = -1, ON_SEAM = -2 };
@@ -105,35 +103,27 @@ void sp_host_seams_free(sp_host_seams *seams) {
   *seams = (sp_host_seams){0};
 }
 
-#define DEFINE_RESULTS(real)                                                                       \
-  static void sum_##real(const sp_host_seams *seams, sp_lid begin, sp_lid end, real *y) {          \
+#define DEFINE_FINISH(real)                                                                        \
+  static void finish_##real(const sp_host_seams *seams, bool last, sp_lid begin, sp_lid end,       \
+                            real *y) {                                                             \
     const real *slots = seams->slots;                                                              \
     for (sp_lid s = begin; s < end; s++) {                                                         \
       real sum = 0;                                                                                \
       for (sp_lid i = seams->start[s]; i < seams->start[s + 1]; i++) sum += slots[i];              \
-      y[seams->dofs[s]] = sum;                                                                     \
+      y[seams->dofs[s]] = last ? slots[seams->start[s + 1] - 1] : sum;                             \
     }                                                                                              \
-  }                                                                                                \
-  static void last_##real(const sp_host_seams *seams, sp_lid begin, sp_lid end, real *y) {         \
-    const real *slots = seams->slots;                                                              \
-    for (sp_lid s = begin; s < end; s++) y[seams->dofs[s]] = slots[seams->start[s + 1] - 1];       \
   }
 
-DEFINE_RESULTS(double)
-DEFINE_RESULTS(float)
+DEFINE_FINISH(double)
+DEFINE_FINISH(float)
 
-void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_lid begin, sp_lid end,
-                       void *y) {
+void sp_host_seams_finish(const sp_host_seams *seams, sp_precision precision, int part, bool last,
+                          int thread, int threads, void *y) {
+  const sp_lid first = part > 0 ? seams->ready[part - 1] : 0, count = seams->ready[part] - first;
+  const sp_lid begin = first + sp_host_share(count, 1, thread, threads);
+  const sp_lid end = first + sp_host_share(count, 1, thread + 1, threads);
   if (precision == SP_SINGLE)
-    sum_float(seams, begin, end, y);
+    finish_float(seams, last, begin, end, y);
   else
-    sum_double(seams, begin, end, y);
-}
-
-void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,
-                        sp_lid end, void *y) {
-  if (precision == SP_SINGLE)
-    last_float(seams, begin, end, y);
-  else
-    last_double(seams, begin, end, y);
+    finish_double(seams, last, begin, end, y);
 }

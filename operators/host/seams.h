@@ -5,12 +5,13 @@
  * the slots are summed in the order of the items, as one thread would. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "io/error.h"
 #include "io/team.h"
 #include "mesh/types.h"
-#include "operators/precision.h"
+#include "operators/kinds.h"
 
 /* Items are in parts; threads synchronise between parts. */
 enum { SP_SEAM_PARTS = 2 };
@@ -55,9 +56,7 @@ sp_status sp_host_seams_create(const sp_host_seam_items *items, sp_precision pre
 /* Arrays may be NULL: a struct of zeros has no seams. */
 void sp_host_seams_free(sp_host_seams *seams);
 
-/* For seams [begin, end), y[dof] = the sum of its slots, or the last slot for prolongation, in
- * which items overwrite. Local. */
-void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_lid begin, sp_lid end,
-                       void *y);
-void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,
-                        sp_lid end, void *y);
+/* For this thread's share of the seams that are complete after part p: y[dof] = the sum of its
+ * slots or, if `last`, the last slot, for prolongation, in which items overwrite. Local. */
+void sp_host_seams_finish(const sp_host_seams *seams, sp_precision precision, int part, bool last,
+                          int thread, int threads, void *y);

@@ -1,14 +1,11 @@
-#include "operators/host/transfer.h"
+#include "operators/host/device.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/team.h"
 #include "mesh/reference.h"
-#include "operators/host/device.h"
-#include "operators/host/layout.h"
 #include "operators/host/memory.h"
-#include "operators/host/vector_calls.h"
 #include "operators/space.h"
 
 typedef struct dof_list {
@@ -19,27 +16,18 @@ struct sp_device_transfer {
   const sp_space *fine, *coarse;
   sp_precision precision;
   int lanes;
-  const sp_host_interpolate *kernels;
+  const sp_host_block_kernels *kernels;
   sp_host_interpolation interpolation;
-  void *matrix, *weights;
+  void *weights;
   int threads;
   char *work;      /* [threads][bytes of one thread] */
   sp_lid elements; /* of the coarse space */
   bool exact_copies;
-  sp_lid *nodes;    /* sp_transfer_setup, or NULL */
-  void *correction; /* [fine local DOFs], and one for nodes without DOF */
-  /* Fine DOFs of weight zero, which get no correction; constrained coarse DOFs. */
-  dof_list fine_fixed, coarse_fixed;
+  sp_lid *nodes;                     /* sp_transfer_setup, or NULL */
+  void *correction;                  /* [fine local DOFs], and one for nodes without DOF */
+  dof_list fine_fixed, coarse_fixed; /* constrained DOFs */
   sp_device *device;
 };
-
-/* A copy of `count` doubles in another precision; the caller frees *out. */
-static sp_status copy_rounded(sp_precision precision, size_t count, const double *values,
-                              void **out) {
-  SP_TRY(sp_host_allocate(count, sp_precision_bytes(precision), "transfer", out));
-  sp_host_round(precision, count, values, *out);
-  return SP_OK;
-}
 
 static sp_status find_seams(const sp_device_transfer *t, int n, const sp_lid *nodes, size_t dofs,
                             sp_host_seams *seams) {
@@ -48,13 +36,12 @@ static sp_status find_seams(const sp_device_transfer *t, int n, const sp_lid *no
   return sp_host_seams_create(&items, t->precision, seams);
 }
 
-/* List the true entries of `constrained` or, if it is NULL, the zero weights. */
-static sp_status list_fixed(size_t count, const bool *constrained, const double *weights,
-                            dof_list *list) {
-  for (size_t i = 0; i < count; i++) list->count += constrained ? constrained[i] : weights[i] == 0;
+static sp_status list_fixed(size_t count, const bool *constrained, dof_list *list) {
+  if (!constrained) return SP_OK;
+  for (size_t i = 0; i < count; i++) list->count += constrained[i];
   SP_TRY(sp_allocate((size_t)list->count, sizeof *list->dofs, "transfer", &list->dofs));
   for (size_t i = 0, n = 0; i < count; i++)
-    if (constrained ? constrained[i] : weights[i] == 0) list->dofs[n++] = (sp_lid)i;
+    if (constrained[i]) list->dofs[n++] = (sp_lid)i;
   return SP_OK;
 }
 
@@ -72,26 +59,25 @@ static sp_status build_transfer(const sp_transfer_setup *setup, sp_device_transf
   double matrix[SP_MAX_NQ * SP_MAX_NQ];
   sp_interpolation_matrix(nc, sp_reference_get(nc - 1)->gll.nodes, nf,
                           sp_reference_get(nf - 1)->gll.nodes, matrix);
-  SP_TRY(copy_rounded(t->precision, (size_t)(nf * nc), matrix, &t->matrix));
-  SP_TRY(sp_host_allocate(fine_dofs, sp_precision_bytes(t->precision), "transfer", &t->weights));
-  sp_host_round(t->precision, fine_dofs - 1, setup->weights, t->weights);
+  SP_TRY(sp_host_copy_rounded(t->precision, (size_t)(nf * nc), matrix, "transfer",
+                              &t->interpolation.matrix));
+  SP_TRY(
+      sp_host_copy_rounded(t->precision, fine_dofs - 1, setup->weights, "transfer", &t->weights));
   SP_TRY(sp_host_allocate((size_t)t->threads * sp_host_interpolation_work(nf), 1, "transfer",
                           &t->work));
   SP_TRY(sp_host_allocate(fine_dofs, sp_precision_bytes(t->precision), "transfer", &t->correction));
-  SP_TRY(list_fixed(fine_dofs - 1, NULL, setup->weights, &t->fine_fixed));
-  if (setup->coarse_constrained)
-    SP_TRY(list_fixed(coarse_dofs, setup->coarse_constrained, NULL, &t->coarse_fixed));
+  SP_TRY(list_fixed(fine_dofs - 1, setup->fine_constrained, &t->fine_fixed));
+  SP_TRY(list_fixed(coarse_dofs, setup->coarse_constrained, &t->coarse_fixed));
   if (setup->nodes) {
     const size_t nodes = (size_t)t->elements * (size_t)(nf * nf * nf);
     SP_TRY(sp_allocate(nodes, sizeof *t->nodes, "transfer", &t->nodes));
     memcpy(t->nodes, setup->nodes, nodes * sizeof *t->nodes);
   }
   const sp_lid *fine_nodes = t->nodes ? t->nodes : setup->fine->numbering->nodes;
-  t->interpolation = (sp_host_interpolation){.nc = nc,
-                                             .nf = nf,
-                                             .coarse_nodes = setup->coarse->numbering->nodes,
-                                             .fine_nodes = fine_nodes,
-                                             .matrix = t->matrix};
+  t->interpolation.nc = nc;
+  t->interpolation.nf = nf;
+  t->interpolation.coarse_nodes = setup->coarse->numbering->nodes;
+  t->interpolation.fine_nodes = fine_nodes;
   if (t->threads == 1) return SP_OK;
   SP_TRY(find_seams(t, nc, setup->coarse->numbering->nodes, coarse_dofs,
                     &t->interpolation.coarse_seams));
@@ -110,7 +96,7 @@ sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *se
                             .threads = sp_team_size(),
                             .elements = setup->coarse->mesh->hexes->count,
                             .exact_copies = setup->exact_copies,
-                            .kernels = device->kernels->interpolate[setup->precision],
+                            .kernels = device->kernels->blocks[setup->precision],
                             .device = device};
   const sp_status status = build_transfer(setup, t);
   if (status)
@@ -122,7 +108,7 @@ sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *se
 
 void sp_host_transfer_destroy(sp_device_transfer **transfer) {
   if (!*transfer) return;
-  sp_host_free((*transfer)->matrix);
+  sp_host_free((*transfer)->interpolation.matrix);
   sp_host_free((*transfer)->weights);
   sp_host_free((*transfer)->work);
   sp_host_free((*transfer)->correction);
@@ -155,23 +141,21 @@ static sp_host_elements share_of_thread(const sp_device_transfer *t, int thread)
 static void prolong_share(void *context, int thread) {
   const team_transfer *team = context;
   const sp_device_transfer *t = team->transfer;
-  const sp_host_seams *seams = &t->interpolation.fine_seams;
   const sp_host_elements mine = share_of_thread(t, thread);
   t->kernels->prolong(&t->interpolation, &mine, team->from, team->to);
   sp_team_wait();
-  sp_host_seams_last(seams, t->precision, sp_host_share(seams->count, 1, thread, t->threads),
-                     sp_host_share(seams->count, 1, thread + 1, t->threads), team->to);
+  sp_host_seams_finish(&t->interpolation.fine_seams, t->precision, 0, true, thread, t->threads,
+                       team->to);
 }
 
 static void restrict_share(void *context, int thread) {
   const team_transfer *team = context;
   const sp_device_transfer *t = team->transfer;
-  const sp_host_seams *seams = &t->interpolation.coarse_seams;
   const sp_host_elements mine = share_of_thread(t, thread);
   t->kernels->restrict_add(&t->interpolation, &mine, team->from, team->to);
   sp_team_wait();
-  sp_host_seams_sum(seams, t->precision, sp_host_share(seams->count, 1, thread, t->threads),
-                    sp_host_share(seams->count, 1, thread + 1, t->threads), team->to);
+  sp_host_seams_finish(&t->interpolation.coarse_seams, t->precision, 0, false, thread, t->threads,
+                       team->to);
 }
 
 sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine) {

@@ -1,9 +1,9 @@
-#include "operators/host/vector_calls.h"
+#include "operators/host/device.h"
 
 #include <string.h>
 
 #include "io/team.h"
-#include "operators/host/device.h"
+#include "operators/host/memory.h"
 
 /* Least entries per thread. */
 enum { ENTRIES_LEAST = 4096 };
@@ -24,16 +24,12 @@ typedef struct call {
   const void *const *terms_x; /* likewise, whole vectors */
   const sp_correction *step;
   const sp_cg_arrays *cg;
-  size_t owned;
+  sp_lid owned;
   double (*sums)[2]; /* [threads], or the thread's own */
 } call;
 
 /* The address of entry i of a vector; NULL stays NULL. */
-static const void *address_of_entry(const void *vector, sp_precision precision, size_t i) {
-  return vector ? (const char *)vector + i * sp_precision_bytes(precision) : NULL;
-}
-
-static void *target(void *vector, sp_precision precision, size_t i) {
+static void *address_of_entry(const void *vector, sp_precision precision, size_t i) {
   return vector ? (char *)vector + i * sp_precision_bytes(precision) : NULL;
 }
 
@@ -51,7 +47,7 @@ static void compute_share(void *context, int thread) {
   part.count = end - begin;
   part.x = address_of_entry(c->x, c->precision, begin);
   part.y = address_of_entry(c->y, c->precision, begin);
-  part.z = target(c->z, c->to_precision, begin);
+  part.z = address_of_entry(c->z, c->to_precision, begin);
   if (c->sums) part.sums = &c->sums[thread];
   c->compute(&part);
 }
@@ -86,10 +82,7 @@ sp_status sp_host_copy(sp_device *device, sp_precision precision, size_t count, 
 }
 
 static void fill_entries(const call *c) {
-  double *numbers = c->z;
-  float *singles = c->z;
-  for (size_t i = 0; i < c->count && c->precision == SP_DOUBLE; i++) numbers[i] = c->a;
-  for (size_t i = 0; i < c->count && c->precision == SP_SINGLE; i++) singles[i] = (float)c->a;
+  for (size_t i = 0; i < c->count; i++) sp_host_store(c->precision, c->a, i, c->z);
 }
 
 sp_status sp_host_fill(sp_device *device, sp_precision precision, size_t count, double value,
@@ -160,9 +153,9 @@ static void correct_entries(const call *c) {
   step.s = address_of_entry(step.s, precision, c->begin);
   step.q = address_of_entry(step.q, precision, c->begin);
   step.t = address_of_entry(step.t, precision, c->begin);
-  step.r = target(step.r, precision, c->begin);
-  step.d = target(step.d, precision, c->begin);
-  step.x = target(step.x, precision, c->begin);
+  step.r = address_of_entry(step.r, precision, c->begin);
+  step.d = address_of_entry(step.d, precision, c->begin);
+  step.x = address_of_entry(step.x, precision, c->begin);
   c->kernels->correct[precision](c->count, &step);
 }
 
@@ -175,11 +168,23 @@ sp_status sp_host_correct(sp_device *device, sp_precision precision, size_t coun
 
 static void update_entries(const call *c) {
   const sp_cg_arrays *v = c->cg;
-  const size_t begin = c->begin, end = begin + c->count;
-  const size_t owned = c->owned < begin ? begin : c->owned < end ? c->owned : end;
-  c->kernels->update((sp_lid)(owned - begin), (sp_lid)c->count, c->a, v->p + begin, v->ap + begin,
-                     v->inverse_diagonal ? v->inverse_diagonal + begin : NULL, v->x + begin,
-                     v->r + begin, c->sums[0]);
+  const sp_lid begin = (sp_lid)c->begin, end = begin + (sp_lid)c->count;
+  const sp_lid owned = c->owned < begin ? begin : c->owned < end ? c->owned : end;
+  sp_host_cg cg = {.alpha = c->a,
+                   .inverse_diagonal = v->inverse_diagonal,
+                   .x = v->x,
+                   .r = v->r,
+                   .p = v->p,
+                   .ap = v->ap,
+                   .owned = c->owned};
+  c->kernels->update(&cg, 1, &(sp_host_run){begin, owned});
+  c->kernels->update(&cg, 1, &(sp_host_run){owned, end});
+  const double *const sums[] = {cg.sums[SP_CG_RR],
+                                cg.sums[v->inverse_diagonal ? SP_CG_RZ : SP_CG_RR]};
+  for (int s = 0; s < 2; s++) {
+    c->sums[0][s] = 0;
+    for (int lane = 0; lane < SP_HOST_DOUBLES; lane++) c->sums[0][s] += sums[s][lane];
+  }
 }
 
 void sp_host_update(const sp_host_vectors *kernels, sp_lid owned, sp_lid local, double alpha,
@@ -190,7 +195,7 @@ void sp_host_update(const sp_host_vectors *kernels, sp_lid owned, sp_lid local, 
             .kernels = kernels,
             .a = alpha,
             .cg = vectors,
-            .owned = (size_t)owned,
+            .owned = owned,
             .sums = parts};
   (void)run_call(&c);
   memcpy(sums, parts[0], sizeof parts[0]);

@@ -92,36 +92,6 @@ DEFINE_CONVERSION(double, float)
 DEFINE_CONVERSION(float, double)
 DEFINE_CONVERSION(float, float)
 
-static void update(sp_lid owned, sp_lid n, double alpha, const double *restrict p,
-                   const double *restrict ap, const double *restrict inverse_diagonal,
-                   double *restrict x, double *restrict r, double sums[2]) {
-  vec rr = splat(0), rz = splat(0);
-  sp_lid i = 0;
-  for (; i + LANES <= owned; i += LANES) {
-    const vec solution = load_double(&x[i]) + alpha * load_double(&p[i]);
-    const vec residual = load_double(&r[i]) - alpha * load_double(&ap[i]);
-    memcpy(&x[i], &solution, sizeof solution);
-    memcpy(&r[i], &residual, sizeof residual);
-    rr += residual * residual;
-    if (inverse_diagonal) rz += residual * load_double(&inverse_diagonal[i]) * residual;
-  }
-  double sum_rr = 0, sum_rz = 0;
-  for (; i < n; i++) {
-    x[i] += alpha * p[i];
-    r[i] -= alpha * ap[i];
-    if (i < owned) {
-      sum_rr += r[i] * r[i];
-      if (inverse_diagonal) sum_rz += r[i] * inverse_diagonal[i] * r[i];
-    }
-  }
-  for (int l = 0; l < LANES; l++) {
-    sum_rr += rr[l];
-    sum_rz += rz[l];
-  }
-  sums[0] = sum_rr;
-  sums[1] = inverse_diagonal ? sum_rz : sum_rr;
-}
-
 static void form_direction(void *context, sp_lid count, const sp_host_run *runs) {
   const sp_host_cg *cg = context;
   const double *restrict z = cg->z, *restrict d = cg->inverse_diagonal, beta = cg->beta;
@@ -140,8 +110,9 @@ INLINE void add_sum(sp_host_cg *cg, sp_cg_sum sum, vec lanes, double one) {
   cg->sums[sum][0] += one;
 }
 
-/* Scale by the diagonal D^-1 if `scaled`, else by one. */
-INLINE void step_runs(sp_host_cg *cg, bool scaled, sp_lid count, const sp_host_run *runs) {
+/* Scale by the diagonal D^-1 if `scaled`, else by one; form the new direction if `directs`. */
+INLINE void step_runs(sp_host_cg *cg, bool scaled, bool directs, sp_lid count,
+                      const sp_host_run *runs) {
   const double alpha = cg->alpha, beta = cg->beta;
   const double *ap = cg->ap, *d = cg->inverse_diagonal;
   double *x = cg->x, *r = cg->r, *p = cg->p, one_rr = 0, one_rz = 0;
@@ -156,7 +127,7 @@ INLINE void step_runs(sp_host_cg *cg, bool scaled, sp_lid count, const sp_host_r
       const vec direction = z + beta * old;
       memcpy(&x[i], &solution, sizeof solution);
       memcpy(&r[i], &residual, sizeof residual);
-      memcpy(&p[i], &direction, sizeof direction);
+      if (directs) memcpy(&p[i], &direction, sizeof direction);
       rr += residual * residual;
       if (scaled) rz += residual * z;
     }
@@ -164,7 +135,7 @@ INLINE void step_runs(sp_host_cg *cg, bool scaled, sp_lid count, const sp_host_r
       x[i] += alpha * p[i];
       r[i] -= alpha * ap[i];
       const double z = scaled ? d[i] * r[i] : r[i];
-      p[i] = z + beta * p[i];
+      if (directs) p[i] = z + beta * p[i];
       one_rr += r[i] * r[i];
       if (scaled) one_rz += r[i] * z;
     }
@@ -177,9 +148,17 @@ INLINE void step_runs(sp_host_cg *cg, bool scaled, sp_lid count, const sp_host_r
 static void step_and_form_direction(void *context, sp_lid count, const sp_host_run *runs) {
   sp_host_cg *cg = context;
   if (cg->inverse_diagonal)
-    step_runs(cg, true, count, runs);
+    step_runs(cg, true, true, count, runs);
   else
-    step_runs(cg, false, count, runs);
+    step_runs(cg, false, true, count, runs);
+}
+
+static void step_only(void *context, sp_lid count, const sp_host_run *runs) {
+  sp_host_cg *cg = context;
+  if (cg->inverse_diagonal)
+    step_runs(cg, true, false, count, runs);
+  else
+    step_runs(cg, false, false, count, runs);
 }
 
 INLINE void add_products_of(sp_host_cg *cg, bool scaled, sp_lid count, const sp_host_run *runs) {
@@ -222,7 +201,7 @@ static void add_products(void *context, sp_lid count, const sp_host_run *runs) {
 }
 
 static const sp_host_vectors vectors = {
-    .update = update,
+    .update = step_only,
     .direct = form_direction,
     .step = step_and_form_direction,
     .add_products = add_products,
@@ -235,15 +214,12 @@ static const sp_host_vectors vectors = {
     .correct = {[SP_DOUBLE] = correct_double, [SP_SINGLE] = correct_float}};
 
 extern const sp_host_operators SP_HOST_OPERATORS_DOUBLE, SP_HOST_OPERATORS_SINGLE;
-extern const sp_host_interpolate SP_HOST_INTERPOLATE_DOUBLE, SP_HOST_INTERPOLATE_SINGLE;
-extern const sp_host_box_kernels SP_HOST_BOXES_DOUBLE, SP_HOST_BOXES_SINGLE;
+extern const sp_host_block_kernels SP_HOST_BLOCKS_DOUBLE, SP_HOST_BLOCKS_SINGLE;
 
 const sp_host_kernels SP_HOST_KERNELS = {
     .instruction_set = SP_HOST_INSTRUCTION_SET,
     .vector_bytes = SP_HOST_VECTOR_BYTES,
     .operators = {[SP_DOUBLE] = &SP_HOST_OPERATORS_DOUBLE, [SP_SINGLE] = &SP_HOST_OPERATORS_SINGLE},
     .vectors = &vectors,
-    .interpolate =
-        {[SP_DOUBLE] = &SP_HOST_INTERPOLATE_DOUBLE, [SP_SINGLE] = &SP_HOST_INTERPOLATE_SINGLE},
-    .boxes = {[SP_DOUBLE] = &SP_HOST_BOXES_DOUBLE, [SP_SINGLE] = &SP_HOST_BOXES_SINGLE},
+    .blocks = {[SP_DOUBLE] = &SP_HOST_BLOCKS_DOUBLE, [SP_SINGLE] = &SP_HOST_BLOCKS_SINGLE},
 };

@@ -15,11 +15,6 @@ static bool is_constrained(const sp_operator_setup *setup, sp_lid dof) {
   return setup->constrained && setup->constrained[dof];
 }
 
-static const sp_lid *nodes_of(const sp_operator_setup *setup, sp_lid e) {
-  const sp_numbering *numbering = setup->space->numbering;
-  return &numbering->nodes[(size_t)e * sp_element_nodes(numbering->order)];
-}
-
 /* ---- Interpolation ---- */
 
 /* An element, and a node of it, from which the row of a DOF is computed. */
@@ -47,7 +42,7 @@ static void sum_row(const void *interpolation_, int index, sp_csr_row *row) {
   const interpolation *p = interpolation_;
   const sp_operator_setup *setup = p->setup;
   const source from = p->sources[p->dofs ? p->dofs[index] : index];
-  const sp_lid *nodes = nodes_of(setup, from.element);
+  const sp_lid *nodes = sp_numbering_nodes(setup->space->numbering, from.element);
   const int n = setup->space->numbering->order + 1, node = from.node;
   const int kept = sp_system_bar_direction(setup, from.element);
   const int along = kept < 0 ? 0 : kept, at[3] = {node % n, node / n % n, node / (n * n)};
@@ -70,12 +65,13 @@ static sp_status make_rows(const sp_operator_setup *setup, int count, const sp_l
                            sp_csr *out) {
   enum { MOST = 8 }; /* entries of a row */
   const size_t local = sp_space_dofs(setup->space);
-  const int nodes = (int)sp_element_nodes(setup->space->numbering->order);
+  const sp_numbering *numbering = setup->space->numbering;
+  const int nodes = (int)sp_element_nodes(numbering->order);
   SP_OWNED source *sources = NULL;
   *out = (sp_csr){0};
   SP_TRY(sp_allocate(local, sizeof *sources, "bars", &sources));
   for (sp_lid e = setup->space->mesh->hexes->count; e-- > 0;)
-    for (int i = 0; i < nodes; i++) sources[nodes_of(setup, e)[i]] = (source){e, i};
+    for (int i = 0; i < nodes; i++) sources[sp_numbering_nodes(numbering, e)[i]] = (source){e, i};
   return sp_csr_sum(count, (int)local, MOST, &(interpolation){setup, dofs, sources}, sum_row, out);
 }
 
@@ -113,7 +109,7 @@ static void count_votes(const sp_system *fine, double *votes) {
   const sp_space *space = fine->space;
   const int n = space->numbering->order + 1;
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
-    const sp_lid *nodes = nodes_of(&fine->setup, e);
+    const sp_lid *nodes = sp_numbering_nodes(space->numbering, e);
     for (int d = 0; d < 3; d++)
       for (int edge = 0; edge < 4 && !is_bar(space->mesh, fine->boxes, e, d); edge++)
         for (int i = 1; i < n - 1; i++) votes[nodes[sp_edge_node(n, d, edge, i)]] += 1;
@@ -125,7 +121,7 @@ static void count_votes(const sp_system *fine, double *votes) {
 static void keep_nodes(const sp_system *fine, const double *votes, bool *constrained) {
   const int n = fine->space->numbering->order + 1;
   for (sp_lid e = 0; e < fine->space->mesh->hexes->count; e++) {
-    const sp_lid *nodes = nodes_of(&fine->setup, e);
+    const sp_lid *nodes = sp_numbering_nodes(fine->space->numbering, e);
     for (int d = 0; d < 3; d++)
       for (int edge = 0; edge < 4; edge++)
         for (int i = 0; i < n; i++) {
@@ -141,24 +137,19 @@ static sp_status restrict_diagonal(const sp_operator_setup *fine, sp_operator_se
   const size_t dofs = sp_space_dofs(fine->space);
   SP_AUTO_VALUE(sp_csr) p = {0};
   SP_OWNED double *sums = NULL;
-  double *values;
   sp_lid *list;
+  double *values;
   if (fine->diagonal_count == 0) return SP_OK;
   SP_TRY(make_rows(setup, fine->diagonal_count, fine->diagonal_dofs, &p));
-  const sp_status status =
-      SP_ALLOCATE("bars", SP_ARRAY(sums, dofs), SP_ARRAY(list, dofs), SP_ARRAY(values, dofs));
-  setup->diagonal_dofs = list;
-  setup->diagonal_values = values;
-  SP_TRY(status);
+  SP_TRY(sp_allocate(dofs, sizeof *sums, "bars", &sums));
   for (sp_lid k = 0; k < fine->diagonal_count; k++)
     for (int i = p.start[k]; i < p.start[k + 1]; i++)
       sums[p.column[i]] += p.values[i] * fine->diagonal_values[k];
-  for (size_t i = 0; i < dofs; i++)
-    if (sums[i] != 0) {
-      list[setup->diagonal_count] = (sp_lid)i;
-      values[setup->diagonal_count++] = sums[i];
-    }
-  return SP_OK;
+  const sp_status status =
+      sp_system_list_diagonal(dofs, sums, &setup->diagonal_count, &list, &values);
+  setup->diagonal_dofs = list;
+  setup->diagonal_values = values;
+  return status;
 }
 
 static sp_status copy_constants(const sp_system *fine, const bool *constrained, sp_constants *out) {

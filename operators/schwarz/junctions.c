@@ -48,45 +48,38 @@ static bool spread_marks(const sp_space *space, sp_lid e, double *marks) {
   return found;
 }
 
-/* Collective. */
-static void mark_edges(const sp_space *space, double *marks) {
+/* *marks = NULL without contacts. Collective. */
+static sp_status mark_edges(const sp_space *space, double **marks) {
   static const double BETWEEN = 1.25; /* one face and two */
   const size_t dofs = sp_space_dofs(space);
+  *marks = NULL;
+  if (space->mesh->hexes->file.contacts == 0) return SP_OK;
+  SP_TRY(sp_agree(space->platform->comm, sp_allocate(dofs, sizeof **marks, "junctions", marks)));
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
-    if (is_contact(space, e)) count_faces(space, e, marks);
-  sp_exchange_now(space->exchange, SP_SUM, marks);
-  for (size_t i = 0; i < dofs; i++) marks[i] = marks[i] > BETWEEN;
-}
-
-/* Collective. */
-static void mark_rest(const sp_space *space, double *marks) {
-  for (bool found = true; found;) {
-    found = false;
-    for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
-      if (is_contact(space, e)) found = spread_marks(space, e, marks) || found;
-    MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_C_BOOL, MPI_LOR, space->platform->comm);
-    sp_exchange_now(space->exchange, SP_SUM, marks);
-  }
+    if (is_contact(space, e)) count_faces(space, e, *marks);
+  sp_exchange_now(space->exchange, SP_SUM, *marks);
+  for (size_t i = 0; i < dofs; i++) (*marks)[i] = (*marks)[i] > BETWEEN;
+  return SP_OK;
 }
 
 sp_status sp_junctions_exist(const sp_space *space, bool *exist) {
   SP_OWNED double *marks = NULL;
   *exist = false;
-  if (space->mesh->hexes->file.contacts == 0) return SP_OK;
-  const sp_status status = sp_allocate(sp_space_dofs(space), sizeof *marks, "junctions", &marks);
-  SP_TRY(sp_agree(space->platform->comm, status));
-  mark_edges(space, marks);
+  SP_TRY(mark_edges(space, &marks));
+  if (!marks) return SP_OK;
   for (sp_lid i = 0; i < space->numbering->owned; i++) *exist = *exist || marks[i] > 0;
   MPI_Allreduce(MPI_IN_PLACE, exist, 1, MPI_C_BOOL, MPI_LOR, space->platform->comm);
   return SP_OK;
 }
 
 sp_status sp_junctions_mark(const sp_space *space, double **marks) {
-  *marks = NULL;
-  if (space->mesh->hexes->file.contacts == 0) return SP_OK;
-  const sp_status status = sp_allocate(sp_space_dofs(space), sizeof **marks, "junctions", marks);
-  SP_TRY(sp_agree(space->platform->comm, status));
-  mark_edges(space, *marks);
-  mark_rest(space, *marks);
+  SP_TRY(mark_edges(space, marks));
+  for (bool found = *marks; found;) {
+    found = false;
+    for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+      if (is_contact(space, e)) found = spread_marks(space, e, *marks) || found;
+    MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_C_BOOL, MPI_LOR, space->platform->comm);
+    sp_exchange_now(space->exchange, SP_SUM, *marks);
+  }
   return SP_OK;
 }

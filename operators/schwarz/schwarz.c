@@ -5,23 +5,19 @@
 
 #include "io/threads.h"
 #include "operators/schwarz/builder.h"
-#include "operators/schwarz/columns.h"
 #include "operators/schwarz/junctions.h"
 #include "operators/schwarz/sets.h"
-#include "operators/schwarz/ties.h"
 
 struct sp_schwarz {
   const sp_space *space;
-  sp_columns *columns;
-  sp_lid *interface;
   sp_column_counts counts; /* over all ranks */
   sp_device_schwarz *on_device;
   sp_precision precision;
-  sp_schwarz_builder boxes; /* what sets need */
-  double *junctions;        /* marks; NULL: none */
-  sp_sets *sets;            /* NULL: none */
-  sp_vector residual;       /* with sets */
-  sp_vector sum;            /* S r with sets: z of a step may hold only sums of the backend */
+  sp_schwarz_builder builder; /* after creation only what sets and the backend need */
+  double *junctions;          /* marks; NULL: none */
+  sp_sets *sets;              /* NULL: none */
+  sp_vector residual;         /* with sets */
+  sp_vector sum;              /* S r with sets: z of a step may hold only sums of the backend */
 };
 
 /* ---- Weights ---- */
@@ -213,28 +209,16 @@ static sp_status allocate_builder(sp_schwarz_builder *b) {
   return closed ? sp_allocate(modes, sizeof *b->ring, "Schwarz", &b->ring) : SP_OK;
 }
 
-/* Free the builder; the solver keeps its columns and interfaces. */
-static void sp_schwarz_builder_destroy(sp_schwarz_builder **builder) {
-  sp_schwarz_builder *b = *builder;
-  if (!b) return;
-  sp_intervals_destroy(&b->intervals);
-  SP_FREE(b->end_stiffness, b->end_mass, b->diagonal, b->sums, b->edges, b->placed, b->leveled,
-          b->weights, b->basis, b->values, b->lateral, b->room, b->conductances, b->inverse,
-          b->ratio, b->ring, b->alike, b->edge_start, b->edge_elements, b);
-}
-
-/* Keep the boxes for sp_schwarz_correct. */
-static void move_boxes(sp_schwarz_builder *from, sp_schwarz_builder *to) {
-  *to = (sp_schwarz_builder){.setup = from->setup,
-                             .boxes = from->boxes,
-                             .inverse_diagonal = from->inverse_diagonal,
-                             .n = from->n,
-                             .gll = from->gll,
-                             .intervals = from->intervals,
-                             .stiffness = from->stiffness,
-                             .sums = from->sums};
-  from->intervals = NULL;
-  from->sums = NULL;
+/* Free what neither sets nor the backend need. */
+static void free_scratch(sp_schwarz_builder *b) {
+  SP_FREE(b->end_stiffness, b->end_mass, b->diagonal, b->edges, b->placed, b->leveled, b->weights,
+          b->basis, b->values, b->lateral, b->room, b->conductances, b->inverse, b->ratio, b->ring,
+          b->alike, b->edge_start, b->edge_elements);
+  b->end_stiffness = b->end_mass = b->diagonal = b->edges = b->placed = b->leveled = NULL;
+  b->weights = b->basis = b->values = b->lateral = b->room = b->conductances = NULL;
+  b->inverse = b->ratio = b->ring = NULL;
+  b->alike = NULL;
+  b->edge_start = b->edge_elements = NULL;
 }
 
 /* All ranks do the exchanges, also after a failure. */
@@ -258,30 +242,21 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
                             const sp_separable *boxes, const double *inverse, sp_schwarz **out) {
   const sp_space *space = setup->space;
   const sp_platform *platform = space->platform;
-  const int n = space->numbering->order + 1;
   SP_AUTO(sp_schwarz) schwarz = NULL;
-  SP_AUTO(sp_schwarz_builder) b = NULL;
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *schwarz, "Schwarz", &schwarz);
-  if (!status) status = sp_allocate(1, sizeof *b, "Schwarz", &b);
-  if (!status) {
-    b->setup = setup;
-    b->boxes = boxes;
-    b->inverse_diagonal = inverse;
-    b->n = n;
-    b->gll = &sp_reference_get(n - 1)->gll;
-    sp_schwarz_choose_nodes(b);
-    status = allocate_builder(b);
-  }
-  if (b) {
-    schwarz->columns = b->columns;
-    schwarz->interface = b->interface;
-  }
   SP_TRY(sp_agree(platform->comm, status));
-  SP_TRY(sp_agree(platform->comm, fill_builder(b)));
+  sp_schwarz_builder *b = &schwarz->builder;
   schwarz->space = space;
   schwarz->precision = op->precision;
-  move_boxes(b, &schwarz->boxes);
+  b->setup = setup;
+  b->boxes = boxes;
+  b->inverse_diagonal = inverse;
+  b->n = space->numbering->order + 1;
+  b->gll = &sp_reference_get(b->n - 1)->gll;
+  sp_schwarz_choose_nodes(b);
+  SP_TRY(sp_agree(platform->comm, allocate_builder(b)));
+  SP_TRY(sp_agree(platform->comm, fill_builder(b)));
   SP_TRY(sp_junctions_mark(space, &schwarz->junctions));
   if (schwarz->junctions) SP_TRY(sp_schwarz_correct(schwarz, NULL));
   sp_gid counts[2] = {b->columns->count, b->columns->start[b->columns->count]};
@@ -301,6 +276,7 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
                                       .ratio = b->ratio,
                                       .ring = b->ring};
   status = platform->backend->schwarz_create(platform->device, &on_device, &schwarz->on_device);
+  free_scratch(b);
   SP_TRY(sp_agree(platform->comm, status));
   *out = schwarz;
   schwarz = NULL;
@@ -312,15 +288,16 @@ sp_column_counts sp_schwarz_columns(const sp_schwarz *schwarz) {
 }
 
 void sp_schwarz_destroy(sp_schwarz **schwarz) {
-  if (!*schwarz) return;
-  if ((*schwarz)->on_device)
-    (*schwarz)->space->platform->backend->schwarz_destroy(&(*schwarz)->on_device);
-  sp_intervals_destroy(&(*schwarz)->boxes.intervals);
-  sp_sets_destroy(&(*schwarz)->sets);
-  sp_vector_destroy(&(*schwarz)->residual);
-  sp_vector_destroy(&(*schwarz)->sum);
-  sp_columns_destroy(&(*schwarz)->columns);
-  SP_FREE((*schwarz)->interface, (*schwarz)->junctions, (*schwarz)->boxes.sums, *schwarz);
+  sp_schwarz *s = *schwarz;
+  if (!s) return;
+  if (s->on_device) s->space->platform->backend->schwarz_destroy(&s->on_device);
+  free_scratch(&s->builder);
+  sp_intervals_destroy(&s->builder.intervals);
+  sp_columns_destroy(&s->builder.columns);
+  sp_sets_destroy(&s->sets);
+  sp_vector_destroy(&s->residual);
+  sp_vector_destroy(&s->sum);
+  SP_FREE(s->builder.interface, s->builder.sums, s->junctions, s);
   *schwarz = NULL;
 }
 
@@ -340,7 +317,7 @@ sp_status sp_schwarz_correct(sp_schwarz *s, const double *marks) {
   SP_TRY(sp_agree(comm, status ? status : create_vectors(s)));
   for (size_t i = 0; i < dofs; i++)
     all[i] = (marks ? marks[i] : 0) + (s->junctions ? s->junctions[i] : 0);
-  return sp_sets_create(&s->boxes, all, s->precision, &s->sets);
+  return sp_sets_create(&s->builder, all, s->precision, &s->sets);
 }
 
 sp_status sp_schwarz_apply(sp_schwarz *s, const sp_vector *r, sp_vector *z) {

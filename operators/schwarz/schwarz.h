@@ -18,7 +18,7 @@
  * stiff elements, and of Dirichlet nodes, that touch the block only by edges. P_B^2 is the block's
  * share of the diagonal of the assembled boxes, with Robin's ends, at a node, so the stiffer of two
  * blocks dominates (iteration counts: solver/README.md). Along the lines of a column, and in
- * elements that are strong in two directions, it varies little (lines.c). W = Delta^(-1/2) with
+ * elements that are strong in two directions, it varies little (columns.c). W = Delta^(-1/2) with
  * Delta = diagonal of A / diagonal of the assembled boxes. On sets of DOFs
  * that blocks do not suit, A is inverted (operators/schwarz/sets.h). */
 #pragma once

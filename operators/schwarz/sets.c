@@ -24,6 +24,7 @@ typedef struct row {
   sp_gid dof;
   double diagonal;         /* of A */
   bool inside;             /* a set */
+  size_t first;            /* its first entry */
   int parent, size, place; /* place: in the set, from 0 */
 } row;
 
@@ -157,47 +158,37 @@ static sp_status list_rows(finder *f, row **own) {
   return SP_OK;
 }
 
-/* Gather the rows of all ranks. Their DOFs ascend. Collective. */
+/* Gather the rows of all ranks, and find the entries of each. Their DOFs ascend. Collective. */
 static sp_status gather_rows(finder *f) {
   const MPI_Comm comm = f->b->setup->space->platform->comm;
   SP_OWNED row *own = NULL;
   SP_TRY(sp_agree(comm, list_rows(f, &own)));
-  return sp_gather_records(comm, own, (size_t)f->own_count, sizeof *own, "Schwarz", &f->rows,
-                           &f->row_count);
+  SP_TRY(sp_gather_records(comm, own, (size_t)f->own_count, sizeof *own, "Schwarz", &f->rows,
+                           &f->row_count));
+  for (size_t i = 0, n = 0; i < f->row_count; i++) {
+    f->rows[i].first = n;
+    while (n < f->entry_count && f->entries[n].row == f->rows[i].dof) n++;
+  }
+  return SP_OK;
+}
+
+static int compare_dof(const void *dof, const void *row_) {
+  const sp_gid one = *(const sp_gid *)dof, two = ((const row *)row_)->dof;
+  return (one > two) - (one < two);
 }
 
 /* The row of a DOF, which has one. */
 static int find_row(const finder *f, sp_gid dof) {
-  size_t low = 0, high = f->row_count - 1;
-  while (low < high) {
-    const size_t middle = (low + high) / 2;
-    if (f->rows[middle].dof < dof)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return (int)low;
+  const row *found = bsearch(&dof, f->rows, f->row_count, sizeof *f->rows, compare_dof);
+  return (int)(found - f->rows);
 }
 
 /* ---- A, on the sets and from them to neighbours ---- */
 
-/* The first entry of row i. */
-static size_t first_entry(const finder *f, int i) {
-  size_t low = 0, high = f->entry_count;
-  while (low < high) {
-    const size_t middle = (low + high) / 2;
-    if (f->entries[middle].row < f->rows[i].dof)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 static void sum_entries(const void *finder_, int i, sp_csr_row *out) {
   const finder *f = finder_;
   if (f->rows[i].inside) sp_csr_row_add(out, i, f->rows[i].diagonal);
-  for (size_t n = first_entry(f, i); n < f->entry_count && f->entries[n].row == f->rows[i].dof; n++)
+  for (size_t n = f->rows[i].first; n < f->entry_count && f->entries[n].row == f->rows[i].dof; n++)
     sp_csr_row_add(out, find_row(f, f->entries[n].column), f->entries[n].value);
 }
 
@@ -353,25 +344,13 @@ static sp_status create_local(const finder *f, const sp_csr *all, sp_precision p
                               sp_device_matrix **out) {
   const sp_space *space = f->b->setup->space;
   const size_t dofs = sp_space_dofs(space);
-  SP_AUTO_VALUE(sp_csr) local = {0};
+  SP_AUTO_VALUE(sp_csr) select = {0}, local = {0};
   SP_OWNED int *rows = NULL;
-  size_t entries = 0;
   SP_TRY(sp_allocate(dofs, sizeof *rows, "Schwarz", &rows));
-  for (size_t i = 0; i < dofs; i++) {
+  for (size_t i = 0; i < dofs; i++)
     rows[i] = f->near[i] > 0 ? find_row(f, sp_numbering_global(space->numbering, (sp_lid)i)) : -1;
-    if (rows[i] >= 0) entries += (size_t)(all->start[rows[i] + 1] - all->start[rows[i]]);
-  }
-  SP_TRY(sp_csr_create((int)dofs, all->rows, entries, &local));
-  for (size_t i = 0; i < dofs; i++) {
-    const int first = rows[i] < 0 ? 0 : all->start[rows[i]];
-    const int end = rows[i] < 0 ? 0 : all->start[rows[i] + 1];
-    int next = local.start[i];
-    for (int n = first; n < end; n++) {
-      local.column[next] = all->column[n];
-      local.values[next++] = all->values[n];
-    }
-    local.start[i + 1] = next;
-  }
+  SP_TRY(sp_csr_select((int)dofs, all->rows, rows, &select));
+  SP_TRY(sp_csr_product(&select, all, &local));
   return space->platform->backend->matrix_create(space->platform->device, precision, &local, out);
 }
 

@@ -1,4 +1,4 @@
-#include "operators/schwarz/ties.h"
+#include "operators/schwarz/builder.h"
 
 #include <math.h>
 

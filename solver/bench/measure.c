@@ -339,6 +339,7 @@ static sp_status call_paper(const sp_bench *b, int turn) {
 /* Create an operator per input set: it contains its geometry. */
 static sp_status create_operators(sp_bench *b) {
   const sp_bench_row *key = &b->made;
+  const sp_backend *backend = b->platform->backend;
   const sp_operator_setup setup = {
       .space = b->space,
       .kind = key->problem,
@@ -346,8 +347,7 @@ static sp_status create_operators(sp_bench *b) {
       .precision = key->precision,
       .lambda = SP_BENCH_LAMBDA,
       .constrained = sp_operator_rows[key->problem].has_boundary ? b->constrained : NULL,
-      .one_sweep =
-          sp_cg_prefers_one_sweep(b->platform->backend, key->problem, key->geometry, key->order)};
+      .one_sweep = backend->sweep && key->order >= backend->sweep_order};
   SP_TRY(sp_agree(b->platform->comm,
                   sp_allocate((size_t)b->sets, sizeof *b->operators, "operators", &b->operators)));
   for (; b->operator_count < b->sets; b->operator_count++)
@@ -380,8 +380,10 @@ sp_status sp_bench_measure(sp_bench *b, sp_bench_row *row) {
   SP_TRY(set_key(b, row));
   const double elements = b->mesh->hexes->count, all = (double)row->elements;
   const size_t np = sp_element_nodes(row->order);
-  const double bytes =
-      sp_operator_bytes(row->problem, sp_factor_kind_of(row->geometry), row->precision, row->order);
+  const double bytes = sp_operator_bytes(
+      row->problem,
+      row->geometry == SP_GEOMETRY_TRILINEAR ? SP_FACTORS_TRILINEAR : SP_FACTORS_STORED,
+      row->precision, row->order);
   row->dofs = row->elements * (sp_gid)np;
   row->flops = all * sp_operator_flops(row->problem, row->order);
   row->bytes = all * bytes;

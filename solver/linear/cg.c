@@ -449,11 +449,6 @@ static void destroy_vectors(solve *s) {
   free(s->seconds);
 }
 
-bool sp_cg_prefers_one_sweep(const sp_backend *backend, sp_operator_kind kind,
-                             sp_geometry_kind geometry, int order) {
-  return backend->sweep && backend->faster_in_one_sweep(kind, geometry, order);
-}
-
 bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preconditioner) {
   return op->sweeps && !op->iterates && (!preconditioner || preconditioner->inverse_diagonal);
 }

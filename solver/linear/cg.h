@@ -85,11 +85,6 @@ typedef struct sp_cg_result {
   double wait_seconds; /* part of matvec_seconds: waiting for neighbours' values (operator.h) */
 } sp_cg_result;
 
-/* True if an operator should be built for CG in one sweep: the backend supports it, and it is
- * faster. Local. */
-bool sp_cg_prefers_one_sweep(const sp_backend *backend, sp_operator_kind kind,
-                             sp_geometry_kind geometry, int order);
-
 /* True if sp_cg_solve works in one sweep. Local. */
 bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preconditioner);
 

@@ -1,6 +1,7 @@
 #include "solver/problem/robin.h"
 
 #include "mesh/geometry.h"
+#include "operators/system.h"
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
@@ -52,29 +53,18 @@ static sp_status add_robin_faces(const sp_problem *problem, const sp_space *spac
   return SP_OK;
 }
 
-/* Keep the entries that are not zero. */
-static sp_status compress_diagonal(sp_lid n, const double *diagonal, sp_operator_setup *setup) {
-  sp_lid *dofs = NULL, count = 0;
-  double *values = NULL;
-  for (sp_lid i = 0; i < n; i++) count += diagonal[i] > 0;
-  const sp_status status =
-      SP_ALLOCATE("Robin faces", SP_ARRAY(dofs, count), SP_ARRAY(values, count));
-  setup->diagonal_dofs = dofs;
-  setup->diagonal_values = values;
-  for (sp_lid i = 0; i < n && !status; i++)
-    if (diagonal[i] > 0) {
-      dofs[setup->diagonal_count] = i;
-      values[setup->diagonal_count++] = diagonal[i];
-    }
-  return status;
-}
-
 sp_status sp_problem_robin(const sp_problem *problem, int finest, sp_operator_setup *setup) {
   const sp_space *space = setup->space;
   if (!problem->has_robin) return SP_OK;
   SP_OWNED double *diagonal = NULL;
   sp_status status = sp_allocate(sp_space_dofs(space), sizeof *diagonal, "Robin", &diagonal);
   if (!status) status = add_robin_faces(problem, space, finest, diagonal);
-  if (!status) status = compress_diagonal(space->numbering->local, diagonal, setup);
+  sp_lid *dofs = NULL;
+  double *values = NULL;
+  if (!status)
+    status = sp_system_list_diagonal(sp_space_dofs(space), diagonal, &setup->diagonal_count, &dofs,
+                                     &values);
+  setup->diagonal_dofs = dofs;
+  setup->diagonal_values = values;
   return sp_agree(space->mesh->comm, status);
 }

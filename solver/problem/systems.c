@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "operators/counts.h"
-#include "operators/geometry_choice.h"
+#include "operators/factors.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/robin.h"
 

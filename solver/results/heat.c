@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "io/rendezvous.h"
-#include "operators/torn.h"
+#include "operators/space.h"
 #include "solver/problem/robin.h"
 
 /* The flux out of a row through faces of a surface that are not marked. */

@@ -17,6 +17,6 @@ typedef struct sp_heat {
 
 /* Fill heat[number of materials with elements], in their order, on all ranks. `whole` has the
  * solution and the fluxes of all elements; its noise grows. `sums` has the sources and fluxes of
- * the load. One visit of the elements serves all materials (operators/torn.h). Errors: SP_ERR_INPUT
+ * the load. One visit of the elements serves all materials (sp_torn). Errors: SP_ERR_INPUT
  * of formulas, SP_ERR_SYSTEM. Collective. */
 sp_status sp_heat_compute(sp_fluxes *whole, const sp_load_sums *sums, sp_heat *heat);

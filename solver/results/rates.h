@@ -79,7 +79,7 @@ void sp_rates_observe(sp_study_axis axis, int count, sp_study_row *rows);
 const char *sp_study_place(sp_study_axis axis, const sp_study_row *row, size_t size, char *text);
 
 /* Return the rate that theory promises along refinements. Local. */
-int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm);
+int sp_rates_expected(int order, sp_norm norm);
 
 /* True if the error of the last of `count` rows is at the floor, an upper estimate: it is not above
  * the floor, and the previous row is also at the floor or no digit was gained since. Used only for

@@ -10,7 +10,7 @@
 
 #include "mesh/refine.h"
 #include "operators/counts.h"
-#include "operators/geometry_choice.h"
+#include "operators/factors.h"
 #include "solver/linear/smoother.h"
 #include "solver/solve/initial.h"
 #include "solver/solve/precondition.h"

@@ -210,19 +210,19 @@ static void add_study_row(series *s, const sp_results *results, int place) {
   const sp_error_norms *norms = &results->norms;
   sp_study_row *row = &s->rows[s->count++];
   const sp_mesh_size size = measure_mesh(s->meshes[row->refine]);
-  *row = (sp_study_row){.order = row->order,
-                        .refine = row->refine,
-                        .step = row->step,
-                        .dt = row->dt,
-                        .elements = results->elements,
-                        .dofs = results->dofs,
-                        .iterations = results->cg.iterations,
-                        .error = {norms->l2, norms->h1},
-                        .norm = {norms->solution_l2, norms->solution_h1},
-                        .expected = {sp_rates_expected(kind, row->order, SP_L2),
-                                     sp_rates_expected(kind, row->order, SP_H1)},
-                        .seconds = phases[SP_PHASE_SOLVE].seconds_max,
-                        .matvec_share = phases[SP_PHASE_MATVEC].share};
+  *row = (sp_study_row){
+      .order = row->order,
+      .refine = row->refine,
+      .step = row->step,
+      .dt = row->dt,
+      .elements = results->elements,
+      .dofs = results->dofs,
+      .iterations = results->cg.iterations,
+      .error = {norms->l2, norms->h1},
+      .norm = {norms->solution_l2, norms->solution_h1},
+      .expected = {sp_rates_expected(row->order, SP_L2), sp_rates_expected(row->order, SP_H1)},
+      .seconds = phases[SP_PHASE_SOLVE].seconds_max,
+      .matvec_share = phases[SP_PHASE_MATVEC].share};
   sp_rates_floor(kind, s->config.solver.tolerance, &size, row);
   if (s->axis == SP_ALONG_STEPS) expect_steps(s, &results->in_space, row);
   sp_rates_observe(s->axis, place, row - place + 1);

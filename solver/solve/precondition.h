@@ -1,7 +1,7 @@
 /* The preconditioner of a case, and the levels of multigrid. */
 #pragma once
 
-#include "operators/geometry_choice.h"
+#include "operators/factors.h"
 #include "solver/linear/multigrid.h"
 #include "solver/linear/preconditioner.h"
 #include "solver/problem/systems.h"

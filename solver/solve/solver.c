@@ -62,9 +62,9 @@ static void choose_preconditioner(sp_solver *s) {
                              (double)s->mesh->global_elements, &facts);
   s->kind = sp_precondition_choose(&s->options, &facts, &s->kind_reason);
   const sp_preconditioner_type *type = sp_precondition_type(s->kind);
+  const sp_backend *backend = s->platform->backend;
   setup->for_level = type->has_levels;
-  setup->one_sweep = type->is_fusible && sp_cg_prefers_one_sweep(s->platform->backend, setup->kind,
-                                                                 setup->geometry, s->options.order);
+  setup->one_sweep = type->is_fusible && backend->sweep && s->options.order >= backend->sweep_order;
 }
 
 static sp_status start_levels(sp_solver *s) {
@@ -149,7 +149,7 @@ static sp_status create_preconditioner(sp_solver *s) {
 /* Build the operator and the preconditioner. */
 static sp_status finish_set_up(sp_solver *s) {
   enter_phase(s, SP_PHASE_OPERATOR);
-  SP_TRY(sp_system_build(s->system));
+  SP_TRY(sp_operator_create(&s->system->setup, &s->system->op));
   SP_TRY(sp_agree(s->platform->comm, create_device_vectors(s)));
   if (s->facts.weak)
     SP_TRY(sp_null_space_weigh(s->facts.weak, s->system->op, &s->x, &s->b, s->work));

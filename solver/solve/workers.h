@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "operators/platform.h"
-#include "operators/transport.h"
 
 typedef struct sp_backend_options {
   sp_device_kind device;

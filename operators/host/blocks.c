@@ -1,9 +1,84 @@
-/* See boxes.h; compiled once per instruction set and precision (SP_REAL). */
-#include "operators/host/boxes.h"
+/* See blocks.h; compiled once per instruction set and precision (SP_REAL). */
+#include "operators/host/blocks.h"
 
 #include <stddef.h>
 
 #include "operators/host/vector.h"
+
+/* u[p][lane] = x at node p of the elements from `first` on, one in each lane; lanes from element
+ * `last` on repeat the one before. nodes: [elements][count]. */
+INLINE void gather_elements(int count, const sp_lid *nodes, sp_lid first, sp_lid last,
+                            const real *x, vec *u) {
+  for (int l = 0; l < LANES; l++) {
+    const sp_lid *own = &nodes[(size_t)(first + l < last ? first + l : last - 1) * (size_t)count];
+    for (int p = 0; p < count; p++) u[p][l] = x[own[p]];
+  }
+}
+
+/* y = or += u at the nodes of these elements; to the slots of nodes on seams. */
+INLINE void scatter_elements(const sp_host_seams *seams, int count, const sp_lid *nodes,
+                             sp_lid first, sp_lid last, const vec *u, bool add, real *y) {
+  real *slots = seams->slots;
+  for (int l = 0; l < LANES && first + l < last; l++) {
+    const sp_lid *own = &nodes[(size_t)(first + l) * (size_t)count];
+    const sp_lid row = seams->row ? seams->row[first + l] : -1;
+    const sp_lid *targets = row < 0 ? NULL : &seams->targets[(size_t)row * (size_t)count];
+    for (int p = 0; p < count && targets; p++)
+      if (targets[p] >= 0)
+        slots[targets[p]] = u[p][l];
+      else
+        y[own[p]] = add ? y[own[p]] + u[p][l] : u[p][l];
+    for (int p = 0; p < count && !targets; p++) y[own[p]] = add ? y[own[p]] + u[p][l] : u[p][l];
+  }
+}
+
+/* ---- Interpolation ---- */
+
+/* Lines along one direction of an array with `inner` entries before it and `outer` after it: `from`
+ * entries per line become `to`. With `transposed`, matrix is [from][to]. */
+INLINE void apply_lines(int to, int from, int inner, int outer, const real *matrix, bool transposed,
+                        const vec *in, vec *out) {
+  const int row = transposed ? 1 : from, column = transposed ? to : 1;
+  for (int o = 0; o < outer; o++)
+    for (int r = 0; r < to; r++)
+      for (int i = 0; i < inner; i++) {
+        const vec *line = &in[o * from * inner + i];
+        vec sum = matrix[r * row] * line[0];
+        for (int c = 1; c < from; c++) sum += matrix[r * row + c * column] * line[c * inner];
+        out[(o * to + r) * inner + i] = sum;
+      }
+}
+
+static void prolong_blocks(const sp_host_interpolation *t, const sp_host_elements *share,
+                           const void *coarse, void *fine) {
+  const int nc = t->nc, nf = t->nf, coarse_nodes = nc * nc * nc, fine_nodes = nf * nf * nf;
+  const real *matrix = t->matrix;
+  vec *u = share->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
+  for (sp_lid first = share->first; first < share->last; first += LANES) {
+    gather_elements(coarse_nodes, t->coarse_nodes, first, share->last, coarse, u);
+    apply_lines(nf, nc, 1, nc * nc, matrix, false, u, a);
+    apply_lines(nf, nc, nf, nc, matrix, false, a, b);
+    apply_lines(nf, nc, nf * nf, 1, matrix, false, b, v);
+    scatter_elements(&t->fine_seams, fine_nodes, t->fine_nodes, first, share->last, v, false, fine);
+  }
+}
+
+static void restrict_add(const sp_host_interpolation *t, const sp_host_elements *share,
+                         const void *fine, void *coarse) {
+  const int nc = t->nc, nf = t->nf, coarse_nodes = nc * nc * nc, fine_nodes = nf * nf * nf;
+  const real *matrix = t->matrix;
+  vec *u = share->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
+  for (sp_lid first = share->first; first < share->last; first += LANES) {
+    gather_elements(fine_nodes, t->fine_nodes, first, share->last, fine, v);
+    apply_lines(nc, nf, nf * nf, 1, matrix, true, v, b);
+    apply_lines(nc, nf, nf, nc, matrix, true, b, a);
+    apply_lines(nc, nf, 1, nc * nc, matrix, true, a, u);
+    scatter_elements(&t->coarse_seams, coarse_nodes, t->coarse_nodes, first, share->last, u, true,
+                     coarse);
+  }
+}
+
+/* ---- Inverses of boxes ---- */
 
 /* out = V^T in or V in along one direction, with `inner` entries before it and `outer` after it. */
 INLINE void multiply_lines(int n, int inner, int outer, bool transposed, const vec *basis,
@@ -101,24 +176,6 @@ static void run_order(int n, part what, const vec *basis, const vec *values, vec
   }
 }
 
-/* Add lane l of u to z, or store it in the slot of a node on a seam. */
-static void add_lane(const sp_host_boxes *b, sp_lid element, const vec *u, int l, real *z) {
-  const int points = b->n * b->n * b->n;
-  const sp_host_seams *seams = &b->seams;
-  const sp_lid *nodes = &b->nodes[(ptrdiff_t)element * points];
-  if (seams->row && seams->row[element] >= 0) {
-    const sp_lid *targets = &seams->targets[(ptrdiff_t)seams->row[element] * points];
-    real *slots = seams->slots;
-    for (int p = 0; p < points; p++)
-      if (targets[p] >= 0)
-        slots[targets[p]] = u[p][l];
-      else
-        z[nodes[p]] += u[p][l];
-    return;
-  }
-  for (int p = 0; p < points; p++) z[nodes[p]] += u[p][l];
-}
-
 /* One block of elements. */
 typedef struct block {
   sp_lid first, end; /* of its elements */
@@ -148,19 +205,15 @@ static vec *coefficients(const sp_host_boxes *b, const block *at) {
 }
 
 static void gather_block(const sp_host_boxes *b, const block *at, const real *r, vec *u) {
-  const size_t points = (size_t)(b->n * b->n * b->n);
-  for (int l = 0; l < LANES; l++) {
-    const sp_lid e = at->first + l < at->end ? at->first + l : at->end - 1;
-    const sp_lid *nodes = &b->nodes[(size_t)e * points];
-    for (size_t p = 0; p < points; p++) u[p][l] = r[nodes[p]];
-  }
-  for (size_t p = 0; p < points; p++) u[p] *= at->weights[p];
+  const int points = b->n * b->n * b->n;
+  gather_elements(points, b->nodes, at->first, at->end, r, u);
+  for (int p = 0; p < points; p++) u[p] *= at->weights[p];
 }
 
 static void scatter_block(const sp_host_boxes *b, const block *at, vec *u, real *z) {
-  const size_t points = (size_t)(b->n * b->n * b->n);
-  for (size_t p = 0; p < points; p++) u[p] *= at->weights[p];
-  for (sp_lid e = at->first; e < at->end; e++) add_lane(b, e, u, e - at->first, z);
+  const int points = b->n * b->n * b->n;
+  for (int p = 0; p < points; p++) u[p] *= at->weights[p];
+  scatter_elements(&b->seams, points, b->nodes, at->first, at->end, u, true, z);
 }
 
 static void solve_boxes(const sp_host_boxes *b, const sp_host_elements *share, const void *r,
@@ -252,4 +305,8 @@ static void sweep_columns(const sp_host_boxes *b, sp_lid first, sp_lid last) {
   }
 }
 
-const sp_host_box_kernels SP_HOST_BOXES = {solve_boxes, sweep_columns, finish_boxes};
+const sp_host_block_kernels SP_HOST_BLOCKS = {.prolong = prolong_blocks,
+                                              .restrict_add = restrict_add,
+                                              .solve = solve_boxes,
+                                              .sweep = sweep_columns,
+                                              .finish = finish_boxes};
