@@ -12,10 +12,10 @@ typedef struct sp_gmsh_sizes {
   double per_circle; /* elements along a full circle; 0: sizes do not depend on curvature */
 } sp_gmsh_sizes;
 
-/* Read the hexahedra of `path` on rank 0, divide them among the ranks of `comm` (sp_metis_divide), and
- * send each rank its part. The file is .msh 2.2 or 4.1, ASCII or binary; or .geo or from CAD, which
- * is meshed first. While rank 0 waits, `terminal` shows a progress line; NULL: none. The caller
- * destroys *out.
+/* Read the hexahedra of `path` on rank 0, divide them among the ranks of `comm` (sp_metis_divide),
+ * and send each rank its part. The file is .msh 2.2 or 4.1, ASCII or binary; or .geo or from CAD,
+ * which is meshed first. While rank 0 waits, `terminal` shows a progress line; NULL: none. The
+ * caller destroys *out.
  *
  * - Volume elements are hexahedra, prisms and tetrahedra of one order with all their nodes. If not
  *   all are hexahedra, they are divided into hexahedra (mesh/divide.h). Surfaces come from
