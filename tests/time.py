@@ -2,6 +2,7 @@
 """Cases in time: rates of the schemes, heat balance of each step, limits, a stack against finite volumes, times of
 output, series of fields. Restarts, also after a signal and on a full disk. Refusals."""
 
+import json
 import math
 import os
 import signal
