@@ -399,6 +399,7 @@ static const sp_backend table = {
     .direction = cuda_direction,
     .update = cuda_update,
     .sums = cuda_sums,
+    .sweep_order = 0,
     .sweep = NULL, /* replaced by whole iterations without the host */
     .iterate = cuda_iterate,
 };
