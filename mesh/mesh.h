@@ -33,9 +33,9 @@ typedef struct sp_mesh {
  */
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
 
-/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h). Does nothing if
- * the mesh is periodic. The order of the elements may change. After an error the mesh can only be
- * destroyed. Errors: as sp_periodic_create. Collective. */
+/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h). At most once for
+ * a mesh; does nothing without pairs. The order of the elements may change. After an error the mesh
+ * can only be destroyed. Errors: as sp_periodic_create. Collective. */
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs);
 
 /* Elements that share a vertex, edge or face must agree on its lattice points, to within rounding

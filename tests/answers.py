@@ -127,7 +127,7 @@ def write_meshes():
 
 
 def notes():
-    """Those that apply, and no others."""
+    """Each case has the notes that apply, and no others."""
     write_meshes()
     for own, expected in NOTES:
         if "mesh.file" in own and int(os.environ["SP_TEST_RANKS"]) > 2:
