@@ -181,7 +181,8 @@ static bool is_outer_corner(const source *s, int path, bool is_contact, int c) {
   return true;
 }
 
-/* Check that corners are where they are in the file, as exactly as sp_mesh_check_conformity does. */
+/* Check that corners are where they are in the file, as exactly as sp_mesh_check_conformity does.
+ */
 static sp_status check_file_corners(const source *s, sp_lid element, const double (*corners)[3]) {
   static const double TOLERANCE = 1e-6, ends[] = {-1, 1};
   const sp_hexes *hexes = s->space->mesh->hexes;
