@@ -77,9 +77,10 @@ static sp_status finish_with_step(sp_local_operator *local, const sp_cuda_applic
   cudaStream_t stream = local->device->stream;
   const sp_cuda_border *border = &local->space->border.view;
   const bool first = a->boxes || local->diagonal.count == local->diagonal.shared;
+  const bool receives = border->few && border->neighbours > 0; /* else no DOF is shared or marked */
   SP_TRY(apply_diagonal(local, a, INNER, true, joins, stream));
   return SP_CUDA_STATUS(sp_cuda_complete(&local->assembly, local->precision, local->edges, a->step,
-                                         border->few ? border : nullptr, joins && first, stream));
+                                         receives ? border : nullptr, joins && first, stream));
 }
 
 sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_application *a) {
