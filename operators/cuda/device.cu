@@ -163,18 +163,28 @@ static void choose_on(const sp_gpu_view *view, int machine, bool own, int *ids) 
   }
 }
 
+// A process has one GPU: kernels and copies run on the current device. Later devices share the GPU
+// of the first one that is open, although another communicator would give the rank another GPU.
+static int open_devices, own_gpu;
+
 // `map` describes the GPUs of all ranks.
 static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
   int count = 0;
   SP_OWNED sp_gpu *gpus = nullptr;
-  SP_OWNED int *ids = nullptr;
+  SP_OWNED int *ids = nullptr, *kept = nullptr;
+  const int mine = open_devices > 0 ? own_gpu : -1;
   SP_AUTO_VALUE(sp_gpu_view) view = {};
   SP_TRY(sp_agree(comm, sp_gpus_visible(&count, &gpus)));
   SP_TRY(sp_gpus_gather(comm, count, gpus, &view));
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)view.ranks, sizeof *ids, "GPUs", &ids)));
+  sp_status status = sp_allocate((size_t)view.ranks, sizeof *ids, "GPUs", &ids);
+  if (!status) status = sp_allocate((size_t)view.ranks, sizeof *kept, "GPUs", &kept);
+  SP_TRY(sp_agree(comm, status));
+  MPI_Allgather(&mine, 1, MPI_INT, kept, 1, MPI_INT, comm);
   const bool chosen = sp_gpus_choose(&view, ids) == SP_OK;
   for (int r = 0; r < view.ranks; r++)
     if (view.machine[r] == r) choose_on(&view, r, chosen, ids);
+  for (int r = 0; r < view.ranks; r++)
+    if (kept[r] >= 0) ids[r] = kept[r];
   *id = ids[sp_comm_rank(comm)];
   describe_ranks(view.ranks, ids, room, map);
   if (*id >= 0) return SP_OK;
@@ -222,7 +232,8 @@ sp_status sp_cuda_open(MPI_Comm comm, sp_device **out) {
   own_rank = sp_comm_rank(MPI_COMM_WORLD);
   SP_TRY(choose_device(comm, &id, map, sizeof map));
   SP_TRY(sp_allocate(1, sizeof **out, "device", out));
-  (*out)->id = id;
+  (*out)->id = own_gpu = id;
+  open_devices++;
   return use_device(*out, map);
 }
 
@@ -265,6 +276,7 @@ sp_status sp_cuda_join(sp_device *device) {
 
 void sp_cuda_close(sp_device **device) {
   if (!*device) return;
+  open_devices--;
   SP_CUDA_FREE((*device)->partial, (*device)->arrived);
   (void)cudaFreeHost((*device)->sum);
   if ((*device)->fork) (void)cudaEventDestroy((*device)->fork);
