@@ -69,7 +69,7 @@ class Study:
         return result
 
     def meshes(self, wanted, **key):
-        """Numbers of elements of these rows, ascending; if `wanted` is given, only numbers in it."""
+        """Numbers of elements of these rows, ascending, and of `wanted` unless that is empty."""
         return [elements for elements in self.values("elements", **key) if not wanted or elements in wanted]
 
     def copies(self, problem, elements, warm=0, column="tflops"):

@@ -81,7 +81,7 @@ static sp_status build_columns(const sp_schwarz_setup *setup, size_t elements,
   return sp_cuda_allocate(values, bytes, "Schwarz", &boxes->below);
 }
 
-static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
+static sp_status build_schwarz(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   const size_t elements = (size_t)setup->space->mesh->hexes->count, n = (size_t)s->nq;
   unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
   sp_cuda_node_order(s->nq - 1, places);
@@ -101,7 +101,7 @@ sp_status sp_cuda_schwarz_create(sp_device *, const sp_schwarz_setup *setup,
   s->local = setup->local;
   s->columns = setup->columns->count;
   s->nq = setup->space->numbering->order + 1;
-  const sp_status status = build(setup, s);
+  const sp_status status = build_schwarz(setup, s);
   if (status)
     sp_cuda_schwarz_destroy(&s);
   else

@@ -38,12 +38,6 @@ static sp_status source_terms(const sp_boundary_part *part, size_t n, const doub
   return SP_OK;
 }
 
-static sp_status fail_at(const char *expected, const sp_expression *formula, double value,
-                         const double *xyz[3], size_t q) {
-  return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%.12g, %.12g, %.12g), expected %s",
-                 formula->where, formula->text, value, xyz[0][q], xyz[1][q], xyz[2][q], expected);
-}
-
 /* Newton's linearization of q = eps sigma (T^4 - A^4), T = u + offset, A = ambient + offset. It
  * begins at u = ambient, but not where its slope, with T^3, would leave the mean of u nearly free:
  * from 200 K the sequence goes down to colder solutions by a quarter per step. */
@@ -60,10 +54,11 @@ static sp_status radiation_terms(const sp_boundary_part *part, size_t n, const d
     const double at = u ? u[q] : fmax(ambient[q], LEAST_START - offset[q]);
     const double t = fmax(at + offset[q], 0), a = ambient[q] + offset[q];
     const double slope = 4 * eps[q] * SIGMA * t * t * t;
-    if (eps[q] > 1) return fail_at("an emissivity up to 1", part->coefficients[0], eps[q], xyz, q);
+    if (eps[q] > 1)
+      return sp_problem_refuse(part->coefficients[0], eps[q], xyz, q, "an emissivity up to 1");
     if (a < 0)
-      return fail_at("a temperature above absolute zero", part->coefficients[1], ambient[q], xyz,
-                     q);
+      return sp_problem_refuse(part->coefficients[1], ambient[q], xyz, q,
+                               "a temperature above absolute zero");
     if (alpha) alpha[q] = slope;
     if (g) g[q] = slope * at - eps[q] * SIGMA * (t * t + a * a) * (t + a) * (t - a);
   }

@@ -37,14 +37,19 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
                  formula->where, formula->text, xyz[0][p], xyz[1][p], xyz[2][p]);
 }
 
+sp_status sp_problem_refuse(const sp_expression *formula, double value, const double *xyz[3],
+                            size_t p, const char *expected) {
+  return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%.12g, %.12g, %.12g), expected %s",
+                 formula->where, formula->text, value, xyz[0][p], xyz[1][p], xyz[2][p], expected);
+}
+
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
                                           const double *xyz[3], const double *given, double *value,
                                           double *const gradient[3]) {
   SP_TRY(sp_problem_evaluate(formula, n, xyz, given, value, gradient, NULL));
   for (size_t p = 0; p < n; p++)
     if (!(zero_allowed ? value[p] >= 0 : value[p] > 0))
-      return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%.12g, %.12g, %.12g), expected a value %s 0",
-                     formula->where, formula->text, value[p], xyz[0][p], xyz[1][p], xyz[2][p],
-                     zero_allowed ? ">=" : ">");
+      return sp_problem_refuse(formula, value[p], xyz, p,
+                               zero_allowed ? "a value >= 0" : "a value > 0");
   return SP_OK;
 }

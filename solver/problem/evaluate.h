@@ -20,3 +20,7 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
                                           const double *xyz[3], const double *given, double *value,
                                           double *const gradient[3]);
+
+/* Return SP_ERR_INPUT: the formula's value at point p, and what was expected. Local. */
+sp_status sp_problem_refuse(const sp_expression *formula, double value, const double *xyz[3],
+                            size_t p, const char *expected);

@@ -85,11 +85,15 @@ sp_status sp_report_finish(sp_report *report, sp_status status);
 /* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
 void sp_report_destroy(sp_report **report);
 
-/* Find notes of types that the report does not have yet, as far as facts has config and problem,
- * and record them in the table notes. Print notes that have not been printed; a study prints them
- * after its table. The note of a name, or NULL. Local. */
+/* Find the notes of a case and record them in the table "notes", unless the report has a note of
+ * that type. Notes that need the configuration or the problem are left out while `facts` has none.
+ * Local. */
 void sp_report_find_notes(sp_report *report, const sp_note_facts *facts);
+
+/* Print the notes that have not been printed; a study prints them after its table. Local. */
 void sp_report_print_notes(sp_report *report);
+
+/* The note with this name, or NULL; the report owns it. Local. */
 const sp_note *sp_report_note(const sp_report *report, const char *name);
 
 /* ---- Set-up ---- */
